@@ -126,5 +126,5 @@ def test_the_command_and_the_report_tell_it(tmp_path: Path) -> None:
 
 
 def test_a_household_is_named_by_an_identifier() -> None:
-    with pytest.raises(PolicyError, match="is no identifier"):
+    with pytest.raises(PolicyError, match="is not an identifier"):
         tclose.audit(pa.Table.from_pylist(make_rows(1)), POLICY | {"household": "age"})

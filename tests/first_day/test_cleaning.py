@@ -227,7 +227,7 @@ def test_no_word_is_put_in_the_place_of_a_number(instead: str) -> None:
 @pytest.mark.parametrize(
     ("clean", "what"),
     [
-        ({}, "nothing is cleaned"),
+        ({}, "no cleaning step is given"),
         ({"case": "lower", "replace": {"F": "f"}}, "never occurs"),
         ({"replace": {"a": "b", "b": "c"}}, "would itself be cleaned"),
         ({"round": 100, "top": 150}, "no multiple"),

@@ -291,7 +291,7 @@ def test_in_python_a_draft_tells_its_questions_and_takes_answers() -> None:
     assert (question.column, question.topic) == ("blorp", "role")
     answered = suggested.answer({("blorp", "role"): "insensitive"})
     assert answered.confirm().with_role("insensitive") == ("blorp",)
-    with pytest.raises(tclose.UsageError, match="no answer to a question"):
+    with pytest.raises(tclose.UsageError, match="not an answer to a question"):
         suggested.answer({("sex", "role"): "quasi"})
 
 

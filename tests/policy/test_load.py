@@ -125,7 +125,7 @@ def test_problems_of_text_and_table_come_together() -> None:
         pytest.param(sensitive(distance="hierarchical"), {}, "needs a hierarchy", id="no tree"),
         pytest.param(sensitive(distance="matrix"), {}, "matrix = ", id="matrix without file"),
         pytest.param(
-            sensitive(distance={"name": "kl", "over": "equal"}), {}, "only smoothed-js", id="over"
+            sensitive(distance={"name": "kl", "over": "equal"}), {}, "options of smoothed-js only", id="over"
         ),
         pytest.param(
             sensitive(distance={"smoothed-js": {"bandwidth": 0}}), {}, "positive", id="bandwidth"
@@ -145,7 +145,7 @@ def test_problems_of_text_and_table_come_together() -> None:
         pytest.param(
             sensitive(l={"recursive": {"c": 0, "l": 2}}), {}, "c must be positive", id="c zero"
         ),
-        pytest.param(sensitive(order=["a", "b", "a"]), {}, "stands twice", id="order"),
+        pytest.param(sensitive(order=["a", "b", "a"]), {}, "in the order twice", id="order"),
         pytest.param(sensitive(domain="declared"), {}, "declared domain needs", id="domain"),
         pytest.param({"zip": {"role": "quasi", "t": 0.1}}, {}, "only a sensitive", id="t of quasi"),
         pytest.param(

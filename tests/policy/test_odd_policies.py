@@ -48,7 +48,7 @@ def test_two_promises_about_the_same_columns_are_refused(again: list[str]) -> No
         {"columns": again, "t": "1/4"},
     ]
     columns = {"q": "quasi", "s": "sensitive", "u": "sensitive"}
-    with pytest.raises(tclose.PolicyError, match="two promises are about"):
+    with pytest.raises(tclose.PolicyError, match="two requirements are about"):
         tclose.audit(TABLE, {"joint": joint, "columns": columns})
     joint[1]["distance"] = "max"
     assert tclose.audit(TABLE, {"joint": joint, "columns": columns}).holds is not None

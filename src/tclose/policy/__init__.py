@@ -1,8 +1,8 @@
-"""What the steward declares: a policy holds no data and can be kept under version control.
+"""What the data steward declares: a policy holds no data and can be kept under version control.
 
-- `model` the policy as one validated object, with the field's synonyms understood
-- `load`  reading TOML or JSON, every problem reported at once, and the JSON Schema for editors
-- `draft` a commented first policy, suggested from the columns of a table
+- `model` the policy as one validated object; synonyms of the field's terms are understood
+- `load`  reads TOML or JSON, reports every problem at once, and gives the JSON Schema for editors
+- `draft` writes a commented first policy, suggested from the columns of a table
 """
 
 from tclose.distance.registry import DistanceSpec

@@ -1,9 +1,8 @@
-"""An ARX project (`.deid`) as a policy: roles, hierarchies, privacy models, the suppression limit.
+"""Reads an ARX project (`.deid`): roles, hierarchies, privacy models, the suppression limit.
 
-Such a file is an archive. What ARX tells in XML and CSV is read here; what it only keeps as objects
-of its own program (the search's state, risk thresholds, costs) is not, and projects cannot be
-written for the same reason: ARX opens none without these objects. Whatever is not carried over is
-said.
+Such a file is an archive. Its parts in XML and CSV are read here; parts that are serialized Java
+objects (the state of the search, risk thresholds, costs) are not. Projects cannot be written,
+because ARX does not open one without these objects. `notes` lists what is not carried over.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tclose.small_files import MOST_BYTES
 
 TABLE = "data/input.csv"
 MOST_TIMES, MOST_TABLE = 200, 4 << 30
-"""How much larger than it is packed a project's table may be, and how many bytes it may have."""
+"""How many times its compressed size a project's table may have, and its largest size in bytes."""
 
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
@@ -68,36 +67,36 @@ BY_COLUMN: tuple[tuple[re.Pattern[str], Callable[..., dict[str, Any]]], ...] = (
         lambda delta: {"delta": {"max": _shorten(delta), "base": "2", "absent": "ignore"}},
     ),
 )
-"""Privacy models as ARX writes them, and what a policy says at the column instead."""
-SILENT = ("Inclusion",)
-"""What ARX lists beside its models without a meaning of its own."""
+"""ARX's texts for privacy models on a column, and the equivalent keys of a policy column."""
+IGNORED = ("Inclusion",)
+"""Entries in ARX's list of models that have no meaning of their own."""
 
 
 @dataclass
 class ArxProject:
-    """What a project declares."""
+    """The declarations of an ARX project."""
 
     name: str
     policy: dict[str, Any]
     notes: list[str] = field(default_factory=list)
-    """What was not carried over, each in a sentence."""
+    """What is not carried over, one sentence each."""
     hierarchies: dict[str, bytes] = field(default_factory=dict)
-    """The content of each hierarchy's file, by the name that the policy gives it."""
+    """The content of each hierarchy file, by the name in the policy."""
     table: bytes | None = None
     """The project's own table, as CSV: raw data."""
     delimiter: str = ";"
 
     def to_toml(self) -> str:
-        """The policy, with what is missing in it as comments."""
+        """Returns the policy as TOML, with what is not carried over as comments."""
         head = [f"# From the ARX project {self.name}."]
         head += [f"# Not carried over: {note}" for note in self.notes]
         return "\n".join(head) + "\n\n" + write_toml(self.policy)
 
 
 def read_arx_project(path: Path, *, table: bool = False) -> ArxProject:
-    """Reads the roles, hierarchies and privacy models of a project file, and its table if asked to.
+    """Reads roles, hierarchies and privacy models of a project file; with `table`, also its table.
 
-    Models that tclose has not, or understands otherwise, are left out and told in `notes`.
+    Models that tclose does not have, or defines differently, are left out and listed in `notes`.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -109,7 +108,7 @@ def read_arx_project(path: Path, *, table: bool = False) -> ArxProject:
         what = "not an ARX project, damaged, or protected by a password"
         raise DataError(what, where=path.name, hint="save it again in ARX") from None
     except (ValueError, OverflowError):
-        what = "a number in it is longer than any that is meant"
+        what = "a number in it has too many digits"
         raise DataError(what, where=path.name, hint="save it again in ARX") from None
 
 
@@ -119,11 +118,11 @@ def _read(archive: zipfile.ZipFile, name: str) -> ArxProject:
     )
     project = ArxProject(name, {"columns": {}})
     columns: dict[str, dict[str, Any]] = project.policy["columns"]
-    for column in definition.iter("assigment"):  # so it is spelled
-        told = {child.tag: child.text or "" for child in column}
-        found = _read_column(told, archive, project)
+    for column in definition.iter("assigment"):  # ARX spells it so
+        fields = {child.tag: child.text or "" for child in column}
+        found = _read_column(fields, archive, project)
         if found is not None:
-            columns[told["name"]] = found
+            columns[fields["name"]] = found
     _read_models(config, columns, project)
     share = config.findtext("relativeMaxOutliers") or "0"
     if re.fullmatch(NUMBER, share) and float(share) > 0:
@@ -134,32 +133,32 @@ def _read(archive: zipfile.ZipFile, name: str) -> ArxProject:
 
 
 def _read_column(
-    told: dict[str, str], archive: zipfile.ZipFile, project: ArxProject
+    fields: dict[str, str], archive: zipfile.ZipFile, project: ArxProject
 ) -> dict[str, Any] | None:
-    """What a policy says of a column; None where ARX gives it no role."""
-    name, role = told.get("name", ""), ROLES.get(told.get("type", ""))
+    """Returns what a policy says of a column; None if ARX gives it no role."""
+    name, role = fields.get("name", ""), ROLES.get(fields.get("type", ""))
     if not name:
         hint = "save it again in ARX"
-        raise DataError("it has a column without a name", where=project.name, hint=hint)
+        raise DataError("the project has a column without a name", where=project.name, hint=hint)
     if role is None:
         project.notes.append(f"column {name!r} has no role in the project: give it one")
         return None
     found: dict[str, Any] = {"role": role}
-    if role in ("identifier", "insensitive") or "ref" not in told:
+    if role in ("identifier", "insensitive") or "ref" not in fields:
         return found
     file = "hierarchy-" + re.sub(r"[^\w.-]+", "_", name) + ".csv"
     while file in project.hierarchies:
         file = file.removesuffix(".csv") + "_.csv"
     left = MOST_BYTES - sum(map(len, project.hierarchies.values()))
-    project.hierarchies[file] = _load(archive, f"input/{told['ref']}", project.name, left)
+    project.hierarchies[file] = _load(archive, f"input/{fields['ref']}", project.name, left)
     found["hierarchy"] = file
-    if role == "quasi" and told.get("max", "All").isdecimal():
-        found["max_level"] = int(told["max"])
-    if told.get("min", "All") not in ("All", "0"):
+    if role == "quasi" and fields.get("max", "All").isdecimal():
+        found["max_level"] = int(fields["max"])
+    if fields.get("min", "All") not in ("All", "0"):
         project.notes.append(
-            f"column {name!r} is to be generalized at least to level {told['min']}"
+            f"column {name!r} is to be generalized at least to level {fields['min']}"
         )
-    if "microaggregationFunction" in told:
+    if "microaggregationFunction" in fields:
         project.notes.append(f"column {name!r} may be released as a mean or the like")
     return found
 
@@ -169,21 +168,21 @@ def _read_models(
 ) -> None:
     """Puts the privacy models where a policy has them."""
     for text in (each.text or "" for each in config.iter("criterion")):
-        if text in SILENT:
+        if text in IGNORED:
             continue
         if found := ANONYMITY.fullmatch(text):
             project.policy = {"k": int(found[1]), **project.policy}
             continue
-        name, promised = next(_translate(text), ("", {}))
+        name, required = next(_translate(text), ("", {}))
         if columns.get(name, {}).get("role") != "sensitive":
             project.notes.append(f"the privacy model {text!r}")
             continue
-        for key, value in promised.items():
+        for key, value in required.items():
             known = columns[name].get(key)
             if isinstance(known, dict) and isinstance(value, dict):
                 value = {**known, **value}
             columns[name][key] = value
-        if promised.get("distance") == "ordered":
+        if required.get("distance") == "ordered":
             project.notes.append(f"how ARX orders {name!r}: state its order, unless it has numbers")
     for column in columns.values():
         if column["role"] == "sensitive" and column.get("distance") != "hierarchical":
@@ -192,7 +191,7 @@ def _read_models(
 
 
 def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The column that a privacy model is about, and what a policy says there."""
+    """Yields the column that a privacy model is about, and the policy keys for it."""
     if found := CLOSENESS.fullmatch(text):
         t, distance, name = found.groups()
         if distance in DISTANCES:
@@ -204,7 +203,7 @@ def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _shorten(text: str) -> float | int:
-    """A number as ARX writes it, without what does not count."""
+    """Parses a number as ARX writes it; a whole one becomes an int."""
     number = float(text)
     if not math.isfinite(number):
         raise OverflowError
@@ -212,17 +211,17 @@ def _shorten(text: str) -> float | int:
 
 
 def _find_delimiter(archive: zipfile.ZipFile, name: str) -> str:
-    """What separates the fields of the project's table."""
+    """Returns the delimiter of the project's table."""
     if "project.xml" not in archive.namelist():
         return ";"
-    told = _parse(archive, "project.xml", name).findtext("separator") or ";"
-    return told if len(told) == 1 else ";"
+    delimiter = _parse(archive, "project.xml", name).findtext("separator") or ";"
+    return delimiter if len(delimiter) == 1 else ";"
 
 
 def _parse(archive: zipfile.ZipFile, part: str, name: str) -> ElementTree.Element:
-    """A part that is XML; entities, which could grow without end, are refused.
+    """Parses a part as XML; refuses entities, which could expand without end.
 
-    So are encodings of several bytes a character, in which they could not be seen.
+    Also refuses encodings with several bytes per character, where entities could go unnoticed.
     """
     content = _load(archive, part, name)
     try:
@@ -235,7 +234,7 @@ def _parse(archive: zipfile.ZipFile, part: str, name: str) -> ElementTree.Elemen
 
 
 def _load_table(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The project's own table; raises where it is packed so that it would fill the memory."""
+    """Loads the project's own table; raises DataError if it would expand to fill the memory."""
     entry = archive.getinfo(TABLE)
     if entry.file_size > max(MOST_BYTES, MOST_TIMES * entry.compress_size):
         what = f"its table is more than {MOST_TIMES} times larger than it is packed"
@@ -244,7 +243,7 @@ def _load_table(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _load(archive: zipfile.ZipFile, part: str, name: str, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a part; raises where it is not there, or larger than such a part may be."""
+    """Loads the bytes of a part; raises DataError if it is missing or too large."""
     try:
         size = archive.getinfo(part).file_size
     except KeyError:

@@ -1,4 +1,4 @@
-"""How the values of a column are read and cleaned before anything is counted."""
+"""How the values of a column are parsed and cleaned before anything is counted."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ CASES = {"lower": str.lower, "upper": str.upper}
 
 
 Digits = must(
-    "a number that can be written with finitely many digits",
+    "needs a number with finitely many digits",
     lambda number: count_decimals(number) is not None,
 )
 
 
 class Cleaning(Part):
-    """What is done to every value of a column, in this order; a value that is clean stays.
+    """The steps that clean every value of a column, in this order; cleaning twice changes nothing.
 
     >>> rule = Cleaning(trim=True, case="lower", replace={"female": "f"})
     >>> rule.clean_text(" Female "), rule.clean_text("F"), Cleaning(round=100).clean_text("149.5")
     ('f', 'f', '100')
     """
 
-    trim: bool = Field(False, description="spaces before and after a text are left out")
-    case: Literal["lower", "upper"] | None = Field(None, description="the case of every letter")
+    trim: bool = Field(False, description="remove spaces before and after a text")
+    case: Literal["lower", "upper"] | None = Field(
+        None, description="change the case of all letters"
+    )
     replace: dict[str, str] | None = Field(
         None, description='spelling = "value to put in its place"; "" makes it missing'
     )
@@ -49,39 +51,45 @@ class Cleaning(Part):
     @model_validator(mode="after")
     def _refuse_unclear(self) -> Cleaning:
         if not self.model_fields_set:
-            raise MisuseError("nothing is cleaned", "say trim, case, replace, round, top or bottom")
+            raise MisuseError(
+                "no cleaning step is given", "give trim, case, replace, round, top or bottom"
+            )
         for spelling, value in (self.replace or {}).items():
             if self._fold(spelling) != spelling:
                 what = "a spelling to be replaced never occurs once values are trimmed and folded"
-                raise MisuseError(what, "write it as it is by then")
+                raise MisuseError(what, "write it as it is after trimming and folding")
             if self._fold(value) != value or self._replace(value) not in (value, None):
-                what = "a value put in the place of a spelling would itself be cleaned"
-                raise MisuseError(what, "write what it becomes in the end")
+                what = "a replacement would itself be cleaned"
+                raise MisuseError(what, "write the value that it becomes in the end")
         for name in ("top", "bottom"):
             end = getattr(self, name)
             if self.round and end is not None and end % self.round:
-                what = f"`{name}` is no multiple of `round`, so that cleaning twice would not be "
+                what = (
+                    f"`{name}` is not a multiple of `round`, so that cleaning twice would not be "
+                )
                 raise MisuseError(f"{what}the same", "choose a multiple")
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
-            raise MisuseError("`bottom` is not below `top`, so that one value is left", "swap them")
+            raise MisuseError(
+                "`bottom` is not below `top`, so only one value would remain", "swap them"
+            )
         return self
 
     @property
     def is_numeric(self) -> bool:
-        """Whether numbers are changed as numbers."""
+        """Whether a step changes numbers: round, top or bottom."""
         return not (self.round is None and self.top is None and self.bottom is None)
 
     def clean_text(self, text: str) -> str | None:
-        """What becomes of a text; None where it is a missing value from now on."""
+        """Cleans a text; None if it becomes a missing value."""
         found = self.replace_spelling(text)
         return found if found is None else self.clean_written_number(found)
 
     def replace_spelling(self, text: str) -> str | None:
-        """The text, trimmed, in its case, and in the place of its spelling."""
+        """Trims a text, changes its case, and replaces it if it is a listed spelling."""
         return self._replace(self._fold(text))
 
     def clean_written_number(self, text: str) -> str:
-        """A number that is written as text, rounded and within its ends; other texts stay."""
+        """Rounds and limits a number that is written as text; returns other texts unchanged."""
         if not self.is_numeric:
             return text
         try:
@@ -93,7 +101,7 @@ class Cleaning(Part):
         return text if is_clean else write_number(cleaned)
 
     def clean_number(self, number: Fraction) -> Fraction:
-        """The number, rounded, and as large or small as allowed."""
+        """Rounds a number and limits it to `bottom` and `top`."""
         if self.round is not None:
             whole = math.floor(abs(number) / self.round + Fraction(1, 2))
             number = self.round * (whole if number >= 0 else -whole)
@@ -101,7 +109,7 @@ class Cleaning(Part):
         return number if self.bottom is None else max(number, self.bottom)
 
     def describe(self) -> str:
-        """The same in words, without any value.
+        """Describes the steps in words, without any value of the table.
 
         >>> Cleaning(trim=True, top=Fraction(50000)).describe()
         'trimmed, top-coded at 50000'
@@ -133,7 +141,7 @@ class Cleaning(Part):
 
 
 def write_values(values: Any) -> Any:
-    """A list of values as text, as hierarchies and releases write them."""
+    """Converts a list of values to text, as hierarchies and releases write them."""
     if not isinstance(values, list | tuple):
         return values
     return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
@@ -153,12 +161,12 @@ def _check_formats(formats: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _list(value: Any) -> Any:
-    """A list; a single value is a list of one."""
+    """Returns a list as it is, and a single value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
 def _several(*kinds: str) -> WithJsonSchema:
-    """In the schema: one of these kinds, or a list of them."""
+    """Makes the schema of a value of these types, or of a list of them."""
     value = {"type": [*kinds]}
     return WithJsonSchema({"anyOf": [value, {"type": "array", "items": value}]})
 
@@ -184,13 +192,13 @@ AMOUNTS: dict[DecimalMark, str] = {
     rf"(?:{re.escape(mark)}(\d+))?(?:\s?(?:{CURRENCY}))?"
     for mark, other in OTHER_MARK.items()
 }
-"""Amounts by their decimal mark, perhaps with a currency: thousands may be parted by the other
-mark, by spaces or by primes."""
+"""Regular expressions of amounts by decimal mark, perhaps with a currency; thousands may be
+separated by the other mark, spaces or apostrophes."""
 OLDEST = 150
 
 
 class ColumnCleaning(Part):
-    """What is done to the values of a column before they count, in this order: marks of missing
+    """The cleaning of a column's values before they are counted, in this order: marks of missing
     values, `clean`'s texts, the decimal mark, dates, ages, `clean`'s numbers.
 
     >>> ColumnCleaning(nulls=("?",), date_format=("%m/%d/%Y",)).clean_value("1/24/2023")
@@ -206,40 +214,42 @@ class ColumnCleaning(Part):
         (), description="how dates are written, such as '%d.%m.%Y'; several are tried in order"
     )
     decimal: DecimalMark | None = Field(
-        None, description="the mark before the decimals of amounts that are written as text"
+        None, description="the decimal mark of amounts that are written as text"
     )
     age_on: date | None = Field(
         None, description="dates of birth become ages in whole years on this day"
     )
-    clean: Cleaning | None = Field(None, description="how values are cleaned before they count")
+    clean: Cleaning | None = Field(
+        None, description="how values are cleaned before they are counted"
+    )
     unreadable: Literal["missing"] | None = Field(
-        None, description="values that are not written as the column says count as missing"
+        None, description="values that do not have the declared form count as missing"
     )
 
     @model_validator(mode="after")
     def _refuse_unread(self) -> Self:
         if self.unreadable and not (self.date_format or self.decimal or self.age_on):
-            what = "nothing says how values are written, so that none is unreadable"
-            raise MisuseError(what, "say date_format, decimal or age_on, or leave unreadable out")
+            what = "no form of values is declared, so none is unreadable"
+            raise MisuseError(what, "give date_format, decimal or age_on, or leave out unreadable")
         return self
 
     def without_cleaning(self) -> Self:
-        """The same column of a table that is clean."""
+        """Returns the column without its cleaning, for a table that is clean already."""
         return self.model_copy(update=dict(ColumnCleaning()))
 
     @property
     def cleaning_keys(self) -> tuple[str, ...]:
-        """The keys that are given, of those above."""
+        """The cleaning keys that are given."""
         return tuple(name for name in ColumnCleaning.model_fields if getattr(self, name))
 
     def clean_value(self, value: Any) -> Any:
-        """What becomes of a text, a number or a date; None: missing from now on."""
+        """Cleans a text, a number or a date; None if it becomes a missing value."""
         if isinstance(value, date):
             return value if self.age_on is None else find_age(value, self.age_on)
         return self.clean_text(value) if isinstance(value, str) else self._clean_number(value)
 
     def clean_text(self, text: str) -> str | None:
-        """What becomes of a text; what is no date or amount of the given form stays."""
+        """Cleans a text; one that is not a date or amount of the declared form stays as it is."""
         found = None if text in self.nulls else text
         if found is not None and self.clean is not None:
             found = self.clean.replace_spelling(found)
@@ -254,7 +264,7 @@ class ColumnCleaning(Part):
         return found if self.clean is None else self.clean.clean_written_number(found)
 
     def _clean_number(self, value: Any) -> Any:
-        """A number as exactly as it was written, or as it is."""
+        """Cleans a number, read exactly as it was written."""
         text = write_number(exact(value)) if math.isfinite(value) else str(value)
         if text in self.nulls or str(value) in self.nulls:
             return None
@@ -269,7 +279,7 @@ class ColumnCleaning(Part):
         return value if number == exact(value) else number
 
     def describe_cleaning(self) -> str:
-        """The same in words, without any value of the table."""
+        """Describes the cleaning in words, without any value of the table."""
         return ", ".join(self._list_steps())
 
     def _list_steps(self) -> Iterator[str]:
@@ -288,7 +298,7 @@ class ColumnCleaning(Part):
 
 
 def read_date(text: str, formats: tuple[str, ...]) -> str | None:
-    """The ISO form of a date, with its time if the format has one; None if it fits no format.
+    """Converts a date, or date and time, to ISO form; None if it fits no format.
 
     >>> read_date("04.03.1950", ("%d.%m.%Y",)), read_date("4.3.1950 9:05", ("%d.%m.%Y %H:%M",))
     ('1950-03-04', '1950-03-04T09:05:00')
@@ -304,7 +314,7 @@ def read_date(text: str, formats: tuple[str, ...]) -> str | None:
 
 
 def read_amount(text: str, decimal: DecimalMark) -> str | None:
-    """An amount as a plain number; None where it is not written with that decimal mark.
+    """Converts an amount to a plain number; None if it is not written with that decimal mark.
 
     >>> read_amount("1.234,50 €", ","), read_amount("$1,234.50", "."), read_amount("1.2", ",")
     ('1234.50', '1234.50', None)
@@ -317,9 +327,9 @@ def read_amount(text: str, decimal: DecimalMark) -> str | None:
 
 
 def find_age(birth: date, day: date) -> int | None:
-    """The age in whole years on a day; None for who is not born by then, or too old to be true.
+    """Returns the age in whole years on a day; None if it is negative or above OLDEST.
 
-    Who is born on 29 February has their birthday on 1 March in other years.
+    Somebody born on 29 February has their birthday on 1 March in other years.
 
     >>> find_age(date(1950, 3, 4), date(2026, 3, 3)), find_age(date(2027, 1, 1), date(2026, 1, 1))
     (75, None)

@@ -1,4 +1,4 @@
-"""A column as the policy declares it: its role, its hierarchy, how far it may be generalized."""
+"""A column as the policy declares it: role, hierarchy, and limits of generalization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tclose.requirements.registry import ColumnRequirements
 Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
 ROLES: tuple[str, ...] = get_args(Role)
 COUNTING: tuple[str, ...] = ("count", "weight", "subject")
-"""The roles that say what a row counts; a policy has at most one such column."""
+"""The roles that say what a row counts for; a policy has at most one such column."""
 
 SYNONYMS = {
     word: role
@@ -44,7 +44,7 @@ SYNONYMS = {
 
 
 def role_of(word: str) -> str:
-    """The policy's own word for a role, whatever the field calls it.
+    """Returns the policy's word for a role, given that word or a synonym.
 
     >>> role_of("Key variable"), role_of("sensitive")
     ('quasi', 'sensitive')
@@ -70,7 +70,7 @@ Period = Literal["day", "month", "quarter", "year", "5 years", "decade", "20 yea
 
 def _refuse_unknown_builtin(name: str) -> str:
     if name not in list_builtins():
-        raise MisuseError("no such built-in hierarchy", nearest(name, list_builtins()))
+        raise MisuseError("unknown built-in hierarchy", nearest(name, list_builtins()))
     return name
 
 
@@ -84,12 +84,12 @@ class HierarchySpec(Part):
         None, description="characters kept at each level"
     )
     intervals: tuple[Number, ...] | None = Field(None, description="interval widths, finest first")
-    origin: Number = Field(Fraction(0), description="where intervals start counting")
+    origin: Number = Field(Fraction(0), description="a number at which an interval starts")
     top: Number | None = Field(
-        None, description="with intervals: this and all above are one interval on every level"
+        None, description="with intervals: values from this on form one interval on every level"
     )
     bottom: Number | None = Field(
-        None, description="with intervals: all below this is one interval on every level"
+        None, description="with intervals: values below this form one interval on every level"
     )
     cuts: tuple[tuple[Number, ...], ...] | None = Field(None, description="cut points per level")
     dates: tuple[Period, ...] | None = Field(None, description="calendar levels, finest first")
@@ -100,24 +100,26 @@ class HierarchySpec(Part):
 
     @property
     def kind(self) -> str:
-        """The one source that is given; of a built-in one that a builder makes, the builder."""
+        """The key of the source that is given; a built-in one may stand for a builder's."""
         spec = self.resolve()
         return next(kind for kind in HIERARCHIES if getattr(spec, kind) is not None)
 
     def resolve(self) -> HierarchySpec:
-        """The builder that a built-in hierarchy stands for, where it is one; else itself."""
+        """Returns the builder that a built-in hierarchy stands for, if it is one; else itself."""
         if self.builtin not in AS_BUILDER:
             return self
         return HierarchySpec.model_validate(AS_BUILDER[str(self.builtin)])
 
     @property
     def has_open_ends(self) -> bool:
-        """Whether what is lowest or highest is one interval without an end."""
+        """Whether the lowest or highest values form one open interval."""
         return not (self.bottom is None and self.top is None)
 
     @property
     def level_words(self) -> tuple[str, ...] | None:
-        """What each level above the values makes of `{}`, the root not included; None: not known.
+        """Templates that name each level between value and root, for a column `{}`.
+
+        None if the names are not known.
 
         >>> HierarchySpec.model_validate({"prefix": [3, 0]}).level_words
         ('3-character {}',)
@@ -140,14 +142,14 @@ class HierarchySpec(Part):
         if self.has_open_ends and self.intervals is None:
             raise ValueError("bottom and top are for intervals only")
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
-            raise MisuseError("`bottom` is not below `top`, and nothing is between", "swap them")
+            raise MisuseError("`bottom` is not below `top`, so nothing is between", "swap them")
         return self
 
 
 Order = Annotated[
     tuple[str, ...],
     BeforeValidator(write_values),
-    must("a value stands twice in the order", lambda order: len(set(order)) == len(order)),
+    must("a value is in the order twice", lambda order: len(set(order)) == len(order)),
 ]
 
 
@@ -157,7 +159,7 @@ DAYS = {"day": Fraction(1), "week": Fraction(7), "month": YEAR / 12, "year": YEA
 
 
 def read_width(text: str) -> tuple[Fraction, bool]:
-    """A width in the column's own unit (dates: days), and whether a unit of time is named.
+    """Parses a width in the column's unit (dates: days), and whether it names a unit of time.
 
     >>> read_width("10"), read_width("10 years")
     ((Fraction(10, 1), False), (Fraction(7305, 2), True))
@@ -187,11 +189,11 @@ Width = Annotated[
 
 
 VALUE_OR_STAR = HierarchySpec(prefix=(0,))
-"""A value, and nothing above it but the root `*`."""
+"""A hierarchy with nothing between a value and the root `*`."""
 
 
 class Column(ColumnRequirements, ColumnCleaning):
-    """One column: its role, what its values mean, and what is promised about it."""
+    """A column of the policy: its role, what its values mean, and the requirements on it."""
 
     short_key: ClassVar[str] = "role"
 
@@ -205,12 +207,12 @@ class Column(ColumnRequirements, ColumnCleaning):
     max_width: Width | None = Field(
         None,
         description="quasi-identifiers of numbers or dates: the widest interval, as a number "
-        '(of dates: days) or with a unit of time, such as "10 years"',
+        '(dates: days) or with a unit of time, such as "10 years"',
     )
     max_level: int | str | None = Field(
         None,
         description="quasi-identifiers with a hierarchy: the highest level, as a number (0 is the "
-        'value itself) or, of dates, by its name, such as "decade"',
+        'value itself) or, for dates, by its name, such as "decade"',
     )
     masked: Literal["apart", "spread"] = Field(
         "apart",
@@ -223,7 +225,9 @@ class Column(ColumnRequirements, ColumnCleaning):
         "widened to multiples of this, so that they are nobody's value",
     )
     accept: str | None = Field(
-        None, min_length=1, description="why the column may be released though nothing protects it"
+        None,
+        min_length=1,
+        description="why the column may be released although no requirement protects it",
     )
     label: str | None = Field(
         None, min_length=1, description="what the column is called in reports and pictures"
@@ -231,15 +235,15 @@ class Column(ColumnRequirements, ColumnCleaning):
 
     @classmethod
     def identifier(cls) -> Column:
-        """A column that names a person outright; it is never released as it is."""
+        """Declares a column that identifies a person directly; it is never released as it is."""
         return cls._build("identifier", {})
 
     @classmethod
     def quasi(cls, **keys: Any) -> Column:
-        """A column that others may know and that narrows people down.
+        """Declares a column that others may know and that narrows people down.
 
-        Keys as in a policy: `hierarchy`, `order`, `domain`, `missing`, `exact`, `max_width`,
-        `max_level`.
+        The keys are those of a policy: `hierarchy`, `order`, `domain`, `missing`, `exact`,
+        `max_width`, `max_level`.
 
         >>> Column.quasi(hierarchy={"prefix": [3, 1]}).hierarchy.prefix
         (3, 1)
@@ -248,10 +252,10 @@ class Column(ColumnRequirements, ColumnCleaning):
 
     @classmethod
     def sensitive(cls, **keys: Any) -> Column:
-        """A column that must not be learned about a person, with what is promised of it.
+        """Declares a column whose value must not be learned about a person, with its requirements.
 
-        Keys as in a policy: `t`, `n`, `l`, `alpha`, `p`, `beta`, `delta`, `distance`, `hierarchy`,
-        `order`, `missing`, or `accept`, which says why nothing is promised.
+        The keys are those of a policy: `t`, `n`, `l`, `alpha`, `p`, `beta`, `delta`, `distance`,
+        `hierarchy`, `order`, `missing`, or `accept`, which says why nothing is required.
 
         >>> Column.sensitive(t="1/5", distance="ordered").t
         Fraction(1, 5)
@@ -260,7 +264,7 @@ class Column(ColumnRequirements, ColumnCleaning):
 
     @classmethod
     def insensitive(cls, **keys: Any) -> Column:
-        """A column that tells nothing of a person; `accept` says why it may stay as it is."""
+        """Declares a column that says nothing about a person; `accept` says why."""
         return cls._build("insensitive", keys)
 
     @classmethod
@@ -272,11 +276,11 @@ class Column(ColumnRequirements, ColumnCleaning):
     @model_validator(mode="after")
     def _refuse_undefined(self) -> Column:
         if self.clean is not None and self.role not in ("quasi", "sensitive"):
-            what = "only quasi-identifiers and sensitive columns are counted, and so cleaned"
+            what = "only quasi-identifiers and sensitive columns are cleaned"
             raise MisuseError(what, "leave `clean` out, or give the column such a role")
         if self.age_on is not None and (self.decimal or self._has_dates):
             what = "an age is a number" if self._has_dates else "an amount has no age"
-            raise MisuseError(what, "give intervals in place of dates, or leave age_on out")
+            raise MisuseError(what, "use intervals instead of dates, or leave out age_on")
         name = self.distance.name if self.distance else None
         if name == "hierarchical" and self.hierarchy is None:
             hint = 'add hierarchy = "file.csv", or a builder'
@@ -292,9 +296,11 @@ class Column(ColumnRequirements, ColumnCleaning):
         others = [kind.key for kind in self.stated if kind.key != "t"]
         if self.role != "sensitive" or self.t is None or others or self.declares_reference:
             what = 'masked = "spread" is about t-closeness to the table, and nothing else'
-            raise MisuseError(what, "state t of the column, and no other promise or reference")
+            raise MisuseError(what, "give the column t, and no other requirement or reference")
         if self.missing == "any":
-            what = 'missing = "any" and masked = "spread" say two things of missing values'
+            what = (
+                'missing = "any" and masked = "spread" contradict each other about missing values'
+            )
             raise MisuseError(what, "leave one of them out")
         return self
 
@@ -313,7 +319,7 @@ class Column(ColumnRequirements, ColumnCleaning):
     def _refuse_borders(self) -> Column:
         if self.borders is not None and (self.role != "quasi" or self.hierarchy or self.limits):
             what = "only quasi-identifiers without a hierarchy or a limit have borders to widen"
-            raise MisuseError(what, "leave `borders` out, or those")
+            raise MisuseError(what, "leave out `borders`, or the hierarchy and limits")
         return self
 
     @model_validator(mode="after")
@@ -326,16 +332,16 @@ class Column(ColumnRequirements, ColumnCleaning):
             raise ValueError(f"give only one of {', '.join(self.limits)}")
         spec = self.hierarchy
         if self.max_width is not None and spec is not None and spec.intervals is None:
-            hint = "say max_level, or leave the hierarchy out"
+            hint = "use max_level, or leave out the hierarchy"
             raise MisuseError("only intervals have a width, and the column has a hierarchy", hint)
         if self.max_width is not None and spec is not None and spec.has_open_ends:
-            hint = "say max_level, or leave bottom and top out"
+            hint = "use max_level, or leave out bottom and top"
             raise MisuseError("what is below `bottom` or from `top` on has no width", hint)
         if self.max_level is not None and spec is None:
-            raise MisuseError("a level needs a hierarchy", "add one, or say exact or max_width")
+            raise MisuseError("a level needs a hierarchy", "add one, or use exact or max_width")
         if isinstance(self.max_level, str):
             periods = (spec.resolve().dates if spec else None) or ()
             if self.max_level not in periods:
                 hint = f"one of {', '.join(periods)}" if periods else "give its number, from 0"
-                raise MisuseError("the hierarchy has no level of that name", hint)
+                raise MisuseError("the hierarchy has no level with that name", hint)
         return self

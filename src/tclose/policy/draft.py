@@ -1,8 +1,8 @@
-"""A commented first policy, suggested from the columns of a table.
+"""Writes a commented first policy, suggested from the columns of a table.
 
-Every role is only suggested, with its reason: it is written with a question mark, and a policy with
-question marks does not run until the steward has removed them. What is doubtful is a `Question`,
-which `tclose init` asks on a terminal; elsewhere it stands beside its column.
+Every role is a suggestion with its reason, written with a question mark; a policy with question
+marks does not run until the steward has removed them. Where the table does not say enough there is
+a `Question`, which `tclose init` asks on a terminal; elsewhere it is a comment at its column.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
 
 
 def _words(text: str, endings: str, *, alone: str = "-") -> re.Pattern[str]:
-    """Finds words of a name: short ones whole, longer ones as a beginning, some at the end of a
-    compound word, some only where they are all of the name."""
+    """Makes a pattern for words in a column name.
+
+    Words of up to three letters must match whole, longer ones as a beginning; `endings` match at
+    the end of a compound word, and words in `alone` only if they are the whole name.
+    """
     parts = [word if len(word) > 3 else f"{word}(?=_|$)" for word in text.split()]
     alone = "|".join(alone.split())
     return re.compile(rf"(?:^|_)({'|'.join(parts)})|{_endings(endings)}|^({alone})$")
 
 
 def _endings(text: str) -> str:
-    """Finds the last part of a compound word, perhaps in the plural."""
+    """Makes a pattern for the last part of a compound word, perhaps in the plural."""
     return rf"({'|'.join(text.split())})(?=(s|n|en)?(_|$))"
 
 
@@ -92,15 +95,15 @@ MONEY = "amounts of money"
 CODED = (
     "ICD-10 codes", "ICD-9 codes", "lists of ICD-10 codes", "lists of ICD-9 codes", MONEY
 )  # fmt: skip
-"""What values may look like that tell what people keep to themselves."""
+"""Descriptions of values that are typically sensitive."""
 FEW = 0.2
-"""A share of distinct values under which something that should name people hardly does."""
+"""The share of distinct values below which a column hardly names people."""
 MANY = 100
 UNIQUE = 0.95
 BANDS = 12
-"""Into about how many intervals the finest level divides nine tenths of the rows."""
+"""The approximate number of finest intervals for nine tenths of the rows."""
 STEPS = {1: (5, 2, 2, 5), 2: (5, 2, 2, 5), 5: (2, 2, 2, 5)}
-"""How widths that nest grow, from a finest one that begins with 1, 2 or 5."""
+"""The factors between nested widths, by the first digit of the finest width."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +116,26 @@ class Profile:
     distinct: int
     missing: int
     looks: tuple[tuple[str, float], ...] = ()
-    """What values look like, and the share of them that do."""
+    """Descriptions of values, such as "e-mail addresses", each with the share of values it fits."""
     nulls: tuple[str, ...] = ()
     """Marks of missing values."""
     date_formats: tuple[tuple[str, ...], ...] = ()
-    """How its dates are written, unless in ISO form; two ways where the values do not decide."""
+    """The formats of its dates, unless ISO; two sets if the values fit both."""
     decimals: tuple[str, ...] = ()
-    """The decimal mark of amounts that are no plain numbers; two where the values do not decide."""
+    """The decimal mark of amounts that are not plain numbers; two if the values fit both."""
     span: tuple[float, float] | None = None
-    """The least and the largest number."""
+    """The smallest and the largest number."""
     spread: tuple[float, float] | None = None
-    """The numbers between which nine tenths of the first rows lie."""
+    """The range that contains nine tenths of the numbers in the first rows."""
     is_whole: bool = False
     is_finite: bool = True
-    """Whether none of its numbers is infinite: those have no place among the others."""
+    """Whether all of its numbers are finite."""
     unread: int = 0
-    """Rows whose value is no date in these formats."""
+    """The number of rows whose value is not a date in these formats."""
     folded: int = 0
-    """How many values the first rows have once spaces around and case are left out, if fewer."""
+    """The number of values in the first rows without spaces around and case, if that is smaller."""
     builtin: str = ""
-    """The built-in hierarchy that knows its values."""
+    """The built-in hierarchy that has its values."""
 
     @property
     def facts(self) -> str:
@@ -142,17 +145,17 @@ class Profile:
 
     @property
     def is_nearly_unique(self) -> bool:
-        """Whether nearly every row has a value of its own."""
+        """Whether nearly every row has a different value."""
         return self.rows > 20 and self.distinct > UNIQUE * (self.rows - self.missing)
 
     @property
     def words(self) -> str:
-        """Its name in small letters, words divided by underscores."""
+        """Its name in lower case, with words separated by underscores."""
         return split_words(self.name)
 
 
 def split_words(name: str) -> str:
-    """A column's name in small letters, its words divided by underscores.
+    """A column's name in lower case, with words separated by underscores.
 
     >>> split_words("patientZIP code"), split_words("Größe")
     ('patient_zip_code', 'groesse')
@@ -164,7 +167,7 @@ def split_words(name: str) -> str:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A role, the reason for it, and what is doubtful about it, if anything."""
+    """A suggested role, the reason for it, and what is doubtful about it, if anything."""
 
     role: str
     reason: str
@@ -173,21 +176,21 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Question:
-    """What the values of a column do not tell, and the answers that can be given."""
+    """A question that the values of a column do not settle, and the possible answers."""
 
     column: str
     topic: str
-    """role, dates, unreadable, decimal or nulls."""
+    """One of role, dates, unreadable, decimal, nulls."""
     text: str
     answers: tuple[str, ...]
 
 
 Answers = Mapping[tuple[str, str], str]
-"""What was answered, by column and topic."""
+"""The answers by column and topic."""
 
 
 def suggest(profile: Profile) -> Suggestion:
-    """A role for a column: by what its values look like, then by its name, then by its counts.
+    """Suggests a role for a column: by what its values look like, its name, and its counts.
 
     >>> suggest(Profile("patient_name", "text", 100, 99, 0))
     Suggestion(role='identifier', reason='its name says that it identifies a person', doubt='')
@@ -206,13 +209,15 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
     shares = sorted(profile.looks, key=lambda look: -look[1])
     if not shares:
         return None
-    told = [f"{look} ({f'{share:.0%}' if share >= 0.01 else 'under 1%'})" for look, share in shares]
+    found = [
+        f"{look} ({f'{share:.0%}' if share >= 0.01 else 'under 1%'})" for look, share in shares
+    ]
     if shares[0][0] in CODED:
         if profile.is_nearly_unique and shares[0][0] != MONEY:
-            reason = f"nearly every row has a value of its own, though they look like {told[0]}"
+            reason = f"nearly every row has a value of its own, though they look like {found[0]}"
             return Suggestion("identifier", reason, "does it number people, or say what they have?")
-        return Suggestion("sensitive", f"its values are {told[0]}")
-    reason = f"its values are or hold {', '.join(told)}"
+        return Suggestion("sensitive", f"its values are {found[0]}")
+    reason = f"its values are or hold {', '.join(found)}"
     doubt = "may it be left out, or can it be cleaned?" if shares[0][1] < 0.5 else ""
     return Suggestion("identifier", reason, doubt)
 
@@ -247,34 +252,34 @@ def _suggest_by_counts(profile: Profile) -> Suggestion:
 
 
 def list_questions(profiles: Sequence[Profile]) -> list[Question]:
-    """What is doubtful, column by column.
+    """Lists the questions about the columns, in their order.
 
     >>> dates = Profile("seen", "date", 9, 9, 0, date_formats=(("%m/%d/%Y",), ("%d/%m/%Y",)))
     >>> [(question.topic, question.answers) for question in list_questions([dates])]
     [('dates', ('month', 'day'))]
     """
-    asked = []
+    questions = []
     for profile in profiles:
         suggestion = suggest(profile)
         if suggestion.doubt:
             text = f"{suggestion.reason}: {suggestion.role}? {suggestion.doubt}"
             roles = ("identifier", "quasi", "sensitive", "insensitive")
-            asked.append(Question(profile.name, "role", text, roles))
+            questions.append(Question(profile.name, "role", text, roles))
         if suggestion.role not in ("quasi", "sensitive") and not suggestion.doubt:
             continue
         if len(profile.date_formats) > 1:
             text = "its dates do not tell which comes first, the month or the day"
-            asked.append(Question(profile.name, "dates", text, ("month", "day")))
+            questions.append(Question(profile.name, "dates", text, ("month", "day")))
         if profile.unread:
-            text = f"{_tell_unread(profile)}: do they count as missing?"
-            asked.append(Question(profile.name, "unreadable", text, YES_NO))
+            text = f"{_describe_unread(profile)}: do they count as missing?"
+            questions.append(Question(profile.name, "unreadable", text, YES_NO))
         if len(profile.decimals) > 1:
             text = "its amounts do not tell whether a mark parts thousands or decimals: decimals?"
-            asked.append(Question(profile.name, "decimal", text, tuple(DECIMAL_WORDS)))
+            questions.append(Question(profile.name, "decimal", text, tuple(DECIMAL_WORDS)))
         if profile.nulls:
             marks = ", ".join(map(repr, profile.nulls))
-            asked.append(Question(profile.name, "nulls", f"does {marks} mean missing?", YES_NO))
-    return asked
+            questions.append(Question(profile.name, "nulls", f"does {marks} mean missing?", YES_NO))
+    return questions
 
 
 YES_NO = ("yes", "no")
@@ -282,7 +287,7 @@ DECIMAL_WORDS = {"comma": ",", "point": "."}
 
 
 def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = None) -> str:
-    """The text of a policy for a table, to be read, corrected and confirmed.
+    """Writes a policy for a table, to be read, corrected and confirmed.
 
     >>> print(draft("t.csv", [Profile("zip", "code", 9, 4, 0)]))  # doctest: +ELLIPSIS
     # A first policy for t.csv, drafted from its columns. Nothing is decided yet:
@@ -371,7 +376,7 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
 
 
 def _nulls_line(profile: Profile, answer: str) -> list[str]:
-    """The marks of missing values, offered."""
+    """Returns the line with the marks of missing values."""
     if not profile.nulls or answer == "no":
         return []
     marks = ", ".join(json.dumps(mark, ensure_ascii=False) for mark in profile.nulls)
@@ -386,7 +391,7 @@ def _is_undecided(profile: Profile, answers: Answers) -> bool:
 
 
 def _decimal_line(profile: Profile, answer: str) -> list[str]:
-    """The decimal mark of amounts that are written otherwise than plain numbers."""
+    """Returns the lines about the decimal mark of amounts that are not plain numbers."""
     if len(profile.decimals) == 1:
         return [f'decimal = "{profile.decimals[0]}"  # its amounts are read as numbers']
     if not profile.decimals:
@@ -400,7 +405,7 @@ def _decimal_line(profile: Profile, answer: str) -> list[str]:
 
 
 def _dates_line(profile: Profile, answer: str) -> list[str]:
-    """How dates are written, where that is not the ISO form."""
+    """Returns the lines about the format of dates, unless it is ISO."""
     formats = [
         json.dumps(order[0] if len(order) == 1 else list(order)) for order in profile.date_formats
     ]
@@ -417,25 +422,27 @@ def _dates_line(profile: Profile, answer: str) -> list[str]:
     ]
 
 
-def _tell_unread(profile: Profile) -> str:
+def _describe_unread(profile: Profile) -> str:
     rows = "1 row has" if profile.unread == 1 else f"{profile.unread:,} rows have"
     is_one = len(profile.date_formats[0]) == 1
     return f"{rows} no date in {'this form' if is_one else 'these forms'}"
 
 
 def _unread_line(profile: Profile, answers: Answers) -> list[str]:
-    """What becomes of values that are no dates, offered; with a question as long as there is."""
+    """Returns the line about values that are not dates; commented out while the format is open."""
     answer = answers.get((profile.name, "unreadable"), "")
     if not profile.unread or answer == "no":
         return []
     why = "as answered" if answer else "correct them instead if they matter"
     mark = "# " if _is_undecided(profile, answers) else ""
-    return [f'{mark}unreadable = "missing"  # {_tell_unread(profile)}; {why}']
+    return [f'{mark}unreadable = "missing"  # {_describe_unread(profile)}; {why}']
 
 
 def suggest_hierarchy(profile: Profile) -> list[str]:
-    """A hierarchy that would suit the column, as a comment: intervals and sets of a class's own
-    values lose less (tests/first_day/test_drafts.py measures it).
+    """Suggests a hierarchy for the column, as a comment.
+
+    As a comment only: without one a class is released by intervals and sets of its own values,
+    which lose less (tests/first_day/test_drafts.py measures it).
     """
     if profile.builtin:
         return [f'# hierarchy = {{ builtin = "{profile.builtin}" }}']
@@ -460,7 +467,7 @@ def suggest_hierarchy(profile: Profile) -> list[str]:
 
 
 def choose_widths(profile: Profile) -> list[str]:
-    """Widths of nested intervals that follow where the numbers lie, rounded to 1, 2 or 5.
+    """Chooses widths of nested intervals from the spread of the numbers, rounded to 1, 2 or 5.
 
     >>> choose_widths(Profile("age", "number", 99, 73, 0, span=(17, 90), spread=(19, 63)))
     ['5', '10', '20']
@@ -489,9 +496,9 @@ def choose_widths(profile: Profile) -> list[str]:
 
 
 def confirm_roles(text: str, t: Written | None = None) -> tuple[str, int]:
-    """The text of a policy without question marks, and how many there were.
+    """Removes the question marks from the text of a policy; also returns how many there were.
 
-    Where a `t` is given, it is promised of every sensitive column that was drafted without one.
+    If `t` is given, every sensitive column that was drafted without a t gets it.
 
     >>> confirm_roles('zip = "quasi?"')
     ('zip = "quasi"', 1)
@@ -504,11 +511,11 @@ def confirm_roles(text: str, t: Written | None = None) -> tuple[str, int]:
     except ValueError:
         is_threshold = False
     if not is_threshold:
-        raise UsageError("t is a number in [0, 1]", where="t", hint="such as 0.2 or 1/5")
+        raise UsageError("t must be a number in [0, 1]", where="t", hint="such as 0.2 or 1/5")
     text, drafted = DRAFTED_T.subn(f't = "{t}"', text)
     if not drafted:
         raise UsageError(
-            "no sensitive column was drafted without a t, so t would change nothing",
+            "no sensitive column was drafted without a t, so this t would change nothing",
             where="policy",
             hint='give the columns to protect the role "sensitive", with a t at each',
         )
@@ -516,7 +523,7 @@ def confirm_roles(text: str, t: Written | None = None) -> tuple[str, int]:
 
 
 def list_doubtful(text: str) -> list[str]:
-    """The columns of a draft at which something is said to be doubtful, as they are written there.
+    """Lists the columns of a draft that are marked as doubtful, as they are written there.
 
     >>> list_doubtful('a = "identifier?"  # text: x. DOUBTFUL: y')
     ['a']
@@ -533,45 +540,47 @@ def list_doubtful(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class PolicyDraft:
-    """A suggested policy: nothing runs by it before it is confirmed."""
+    """A suggested policy, which cannot be used before it is confirmed."""
 
     text: str
-    """What `tclose init` would write: TOML with comments, each role with a question mark."""
+    """The text that `tclose init` would write: TOML with comments and question marks at roles."""
     notes: tuple[str, ...] = field(default=())
-    """What was noticed when the table was read."""
+    """What was noticed while reading the table."""
     table: str = ""
     profiles: tuple[Profile, ...] = ()
-    """What is known of each column; no value is among it but marks of missing ones."""
+    """What is known of each column; it contains no values except marks of missing ones."""
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """What is doubtful: `answer` takes the answers."""
+        """What is doubtful; pass the answers to `answer`."""
         return tuple(list_questions(self.profiles))
 
     def answer(self, answers: Answers) -> PolicyDraft:
-        """The draft with some questions answered, by column and topic; those have no mark left."""
-        asked = {(question.column, question.topic): question for question in self.questions}
+        """Returns the draft with some questions answered, by column and topic."""
+        questions = {(question.column, question.topic): question for question in self.questions}
         for key, word in answers.items():
-            if key not in asked or word not in asked[key].answers:
+            if key not in questions or word not in questions[key].answers:
                 hint = "column, topic and answers are those of `questions`"
-                raise UsageError("this is no answer to a question", where=str(key), hint=hint)
+                raise UsageError(
+                    "this is not an answer to a question of the draft", where=str(key), hint=hint
+                )
         return replace(self, text=draft(self.table, self.profiles, answers))
 
     def confirm(self, *, t: Written | None = None) -> Policy:
-        """The policy with every suggestion confirmed, and this t promised where none is written."""
+        """Returns the policy with every suggestion confirmed, and this t where none is written."""
         policy, problems = parse_policy(parse_toml(confirm_roles(self.text, t)[0]))
         if problems or policy is None:
             raise PolicyError(problems)
         return policy
 
     def save(self, path: str | Path) -> Path:
-        """Writes the draft, to be read and corrected; never over a file that is there."""
+        """Writes the draft to a new file; an existing file is never overwritten."""
         place = Path(path)
         try:
             with place.open("x", encoding="utf-8") as file:
                 file.write(self.text)
         except FileExistsError:
-            raise UsageError("there is such a file already", where=str(place)) from None
+            raise UsageError("the file exists already", where=str(place)) from None
         return place
 
     def __str__(self) -> str:

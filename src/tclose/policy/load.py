@@ -1,4 +1,4 @@
-"""Policy files: reading them with every problem reported at once, and the schema for editors."""
+"""Reads policy files, reports every problem at once, and makes the schema for editors."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ KINDS = {
     "date_from_datetime_parsing": "a day is needed, such as 2026-01-31",
     "date_type": "a day is needed, such as 2026-01-31",
 }
-"""What pydantic finds, in plain words."""
-SCHEMA = "`tclose policy schema` lists every key and what it takes"
+"""Pydantic's error types in plain words."""
+SCHEMA = "`tclose policy schema` lists every key and its values"
 
 
 DEEPEST = 30
-"""How many levels of keys a policy has at most."""
+"""The largest number of nested levels in a policy."""
 
 
 def load_policy(path: str | Path) -> Policy:
@@ -49,7 +49,7 @@ def load_policy(path: str | Path) -> Policy:
 
 
 def policy_from(raw: Mapping[str, Any], base: str | Path) -> Policy:
-    """The policy that plain values say; relative paths in it start from `base`."""
+    """Makes a policy from plain values; relative paths in it start from `base`."""
     policy, problems = parse_policy(raw)
     if problems or policy is None:
         raise PolicyError(problems)
@@ -57,7 +57,7 @@ def policy_from(raw: Mapping[str, Any], base: str | Path) -> Policy:
 
 
 def read_raw(path: str | Path) -> dict[str, Any]:
-    """The file's content, numbers kept as they were written."""
+    """Reads a policy file into plain values, with numbers as they were written."""
     place = Path(path)
     parse: Callable[..., Any] = json.loads if place.suffix.lower() == ".json" else tomllib.loads
     try:
@@ -72,10 +72,10 @@ def read_raw(path: str | Path) -> dict[str, Any]:
         what, hint = f"cannot be read ({error.strerror})", "check who may read it"
     except json.JSONDecodeError as error:
         what = f"not valid JSON: {error.msg} (line {error.lineno})"
-        hint = "mend that line; a policy may also be TOML"
+        hint = "correct that line; a policy may also be TOML"
     except tomllib.TOMLDecodeError as error:
         what = f"not valid TOML: {error}"
-        hint = "mend that line, or draft a policy with `tclose init FILE`"
+        hint = "correct that line, or draft a policy with `tclose init FILE`"
     except RecursionError:
         what, hint = "nested too deeply", ""
     except ValueError:
@@ -90,7 +90,7 @@ def read_raw(path: str | Path) -> dict[str, Any]:
 
 
 def _is_shallow(raw: Any) -> bool:
-    """Whether plain values lie in few others; dotted keys of TOML nest without an end."""
+    """Whether values are nested at most DEEPEST levels; dotted keys of TOML nest without limit."""
     level = [raw]
     for _ in range(DEEPEST):
         inside = [each.values() if isinstance(each, dict) else each for each in level]
@@ -101,12 +101,12 @@ def _is_shallow(raw: Any) -> bool:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """What the text of a policy says, numbers kept as they were written."""
+    """Parses the text of a policy into plain values, with numbers as they were written."""
     return tomllib.loads(text, parse_float=Decimal)
 
 
 def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
-    """The policy, and every problem in it; parts with problems are left out to go on checking.
+    """Returns the policy and every problem in it; checks on without the parts with problems.
 
     >>> policy, problems = parse_policy({"columns": {"zip": "quasi", "age": "kwasi"}, "kk": 3})
     >>> policy.quasi
@@ -134,7 +134,7 @@ def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
 
 
 def build_part(part: type[A], keys: Mapping[str, Any]) -> A:
-    """A part of a policy from its keys; raises PolicyError with every problem in them."""
+    """Makes a part of a policy from its keys; raises PolicyError with every problem in them."""
     try:
         return part.model_validate(_plain(keys))
     except ValidationError as error:
@@ -143,7 +143,7 @@ def build_part(part: type[A], keys: Mapping[str, Any]) -> A:
 
 
 def write_toml(values: Mapping[str, Any]) -> str:
-    """Plain values as TOML: tables of the first level as such, all below within their lines.
+    """Writes plain values as TOML: tables on the first level only, deeper ones inline.
 
     >>> print(write_toml({"k": 2, "columns": {"zip code": {"role": "quasi"}}}), end="")
     k = 2
@@ -174,17 +174,17 @@ def _write_value(value: Any) -> str:
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_write_value, value))}]"
-    # Texts as JSON writes them are texts of TOML, too, but for one character that must be escaped.
+    # JSON strings are valid TOML strings, except for one character that TOML requires to escape.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_key(name: str) -> str:
-    """A name as TOML writes a key."""
+    """Writes a name as a TOML key."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _write_value(name)
 
 
 def _follows(item: Any, raw: Mapping[str, Any], remaining: Mapping[str, Any]) -> bool:
-    """Whether something is wrong only because a column was left out for a problem of its own."""
+    """Whether an error only follows from a column that was removed for a problem of its own."""
     given, left = raw.get("columns"), remaining.get("columns")
     if not isinstance(given, Mapping) or not isinstance(left, Mapping):
         return False
@@ -203,7 +203,7 @@ def _plain(value: Any) -> Any:
 
 
 def _problem(item: Any) -> Problem:
-    """A pydantic error in plain words."""
+    """Converts a pydantic error to a Problem in plain words."""
     loc = tuple(part for part in item["loc"] if part != "function-before")
     where = ".".join(str(part) for part in loc) or "policy"
     if item["type"] == "extra_forbidden":
@@ -212,12 +212,12 @@ def _problem(item: Any) -> Problem:
         return Problem(where, "is required", SCHEMA)
     if isinstance(error := item.get("ctx", {}).get("error"), MisuseError):
         return Problem(where, error.what, error.hint)
-    told = KINDS.get(item["type"], str(item["msg"]).removeprefix("Value error, "))
-    return Problem(where, told, SCHEMA)
+    what = KINDS.get(item["type"], str(item["msg"]).removeprefix("Value error, "))
+    return Problem(where, what, SCHEMA)
 
 
 def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
-    """The keys that are known where an unknown one was found."""
+    """Lists the keys that exist where an unknown one was found."""
     if len(loc) == 1:
         return list(Policy.model_fields)
     if len(loc) == 3 and loc[0] == "columns":
@@ -228,7 +228,7 @@ def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
 
 
 def _without(raw: dict[str, Any], locations: list[tuple[Any, ...]]) -> dict[str, Any] | None:
-    """The content less the column or the top-level key that each location lies in."""
+    """Removes the column or top-level key of each location; None if nothing can be removed."""
     result = {**raw}
     if isinstance(raw.get("columns"), dict):
         result["columns"] = {**raw["columns"]}
@@ -243,7 +243,7 @@ def _without(raw: dict[str, Any], locations: list[tuple[Any, ...]]) -> dict[str,
 
 
 def _neighbours(place: Path) -> str:
-    """Policy files that lie where one was looked for."""
+    """Suggests policy files in the folder of a missing one."""
     folder = place.parent
     if not folder.is_dir():
         return "the folder does not exist either"
@@ -252,7 +252,7 @@ def _neighbours(place: Path) -> str:
 
 
 def policy_schema() -> dict[str, Any]:
-    """The schema, short forms included.
+    """Returns the JSON Schema of policies, including short forms.
 
     >>> policy_schema()["title"]
     'Policy'
@@ -284,7 +284,7 @@ def _object_schema(properties: dict[str, Any], **more: list[str]) -> dict[str, A
 
 
 def list_parts(model: type[Part]) -> dict[str, type[Part]]:
-    """The parts that a part is made of, however deeply, by the keys that hold them."""
+    """Lists the parts within a part, at any depth, by their keys."""
     found: dict[str, type[Part]] = {}
     for key, field in model.model_fields.items():
         for part in _parts_in(field.annotation):

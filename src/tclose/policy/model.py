@@ -1,4 +1,4 @@
-"""The policy as one typed, validated object; what is promised about an attribute stands at it."""
+"""The policy as one typed, validated object; requirements on an attribute are at its column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from tclose.policy.columns import COUNTING, ROLES, VALUE_OR_STAR, Column, Hierar
 from tclose.requirements.registry import PolicyRequirements
 
 Amount = Annotated[
-    Number, must("a search is limited by a number, 0 or more", lambda amount: amount >= 0)
+    Number,
+    must("limits and costs of a search must be numbers, 0 or more", lambda amount: amount >= 0),
 ]
 Share = Annotated[
     Number, must("suppression is a share of the rows, in [0, 1]", lambda share: 0 <= share <= 1)
@@ -31,41 +32,44 @@ Share = Annotated[
 Weights = Annotated[
     dict[str, Number],
     must(
-        "weights are not negative, and not all 0",
+        "weights must not be negative, nor all 0",
         lambda weights: not weights or (min(weights.values()) >= 0 and any(weights.values())),
     ),
 ]
 Levels = Annotated[
     dict[str, tuple[int, int]],
     must(
-        "levels are given as [lowest, highest], from 0",
+        "levels must be given as [lowest, highest], from 0",
         lambda levels: all(0 <= least <= most for least, most in levels.values()),
     ),
 ]
 
 
 class SearchSettings(Part):
-    """How a release is searched for; read by the anonymizing commands."""
+    """How to search for a release; used by the commands that anonymize."""
 
     method: str = "auto"
-    seconds: Amount | None = Field(None, description="the clock as the limit of the search")
-    effort: Amount | None = Field(
-        None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
+    seconds: Amount | None = Field(
+        None, description="time limit of the search; results then depend on the machine"
     )
-    seed: int = Field(1, ge=0, description="where chance begins")
+    effort: Amount | None = Field(
+        None,
+        description="amount of work, in seconds of an ordinary core; equal seeds give equal bytes",
+    )
+    seed: int = Field(1, ge=0, description="seed of all random numbers")
     suppression: Share = Fraction(0)
     polish: bool = Field(
         True,
-        description="false: exactly the steps that a method's paper describes, and nothing after",
+        description="false: only the steps in the method's paper, nothing that improves on them",
     )
     masking: Literal["none", "generalize", "hide"] = Field(
         "none",
-        description="whether a class may be divided further by telling some sensitive values one "
+        description="whether a class may be divided further by releasing some sensitive values one "
         "or more levels up, or not at all",
     )
     masking_cost: Amount = Field(
         Fraction(1),
-        description="what hiding a sensitive value costs, in rows whose quasi-identifiers are all "
+        description="cost of hiding a sensitive value, in rows whose quasi-identifiers are all "
         "hidden; a group costs its share of that",
     )
     masking_share: Share = Field(
@@ -73,51 +77,51 @@ class SearchSettings(Part):
     )
     fallback: bool = Field(
         False,
-        description="where a release is not proved, search again for closeness to the whole table "
-        "in place of (n, t)-closeness, with no row left out; the result says so first",
+        description="if no release is proved, search again for closeness to the whole table "
+        "instead of (n, t)-closeness, with no row left out; the result says so first",
     )
     loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
-        None, description="what a full-domain search makes least; iyengar if not given"
+        None, description="loss that a full-domain search minimizes; iyengar if not given"
     )
     weights: Weights | None = Field(
-        None, description="what a quasi-identifier counts in the loss; 1 if not named"
+        None, description="weight of each quasi-identifier in the loss; 1 if not named"
     )
     target: Annotated[str, Field(min_length=1)] | None = Field(
         None,
-        description="a column that will be learned from the release: what a quasi-identifier tells "
-        "about it counts in the loss, times its weight",
+        description="a column that will be learned from the release: a quasi-identifier counts in "
+        "the loss by what it says about this column, times its weight",
     )
     levels: Levels | None = Field(
         None, description="full-domain searches: lowest and highest level of a quasi-identifier"
     )
     megabytes: int = Field(
-        256, ge=1, description="full-domain searches: most memory for groupings that are kept"
+        256, ge=1, description="full-domain searches: largest memory for stored groupings"
     )
 
 
 class ReleaseSettings(Part):
-    """How a release is written; read by the anonymizing commands."""
+    """How to write a release; used by the commands that anonymize."""
 
     rows: Literal["keep", "shuffle"] = Field(
         "shuffle",
-        description="the order of the rows: one that follows from the released values alone and "
-        "tells nothing beyond them, or the table's, which tells who knows it whose row is whose",
+        description="order of the rows: shuffle, by the released values alone, which reveals no "
+        "more; or keep, as in the table, which tells whose row is whose to who knows the table",
     )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
     formulas: Literal["keep", "quote"] = Field(
         "keep",
-        description="CSV: texts that a spreadsheet program takes for formulas (=, +, -, @ first) "
+        description="CSV: texts that a spreadsheet program reads as formulas (=, +, -, @ first) "
         "stay as they are, or get an apostrophe before them",
     )
     recoding: Literal["local", "suppress-cells", "mean", "median", "mode"] = Field(
         "local",
         description="local: intervals, ancestors, sets; suppress-cells: * in the single cells in "
-        "which a class differs, all others as they are; else a class's central value",
+        "which a class differs, all others as they are; otherwise a central value of the class",
     )
     leftover: Literal["drop", "root", "hide", "generalize"] = Field(
         "drop",
-        description="rows that a search leaves out: dropped; released with quasi-identifiers at "
-        "the root; or released with sensitive values hidden, or generalized",
+        description="rows that a search leaves out: dropped; released with all quasi-identifiers "
+        "at the root; or released with sensitive values hidden, or generalized",
     )
     add: tuple[Literal["low", "high", "midpoint"], ...] = Field(
         (),
@@ -127,12 +131,12 @@ class ReleaseSettings(Part):
 
     @property
     def covers_values(self) -> bool:
-        """Whether what is released of a class covers all of its values."""
+        """Whether the released value of a class covers all of its values."""
         return self.recoding in ("local", "suppress-cells")
 
     @property
     def suppresses_cells(self) -> bool:
-        """Whether a cell is released as it is, or as a star."""
+        """Whether every cell is released either as it is or as a star."""
         return self.recoding == "suppress-cells"
 
     @model_validator(mode="after")
@@ -146,29 +150,29 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class ReleaseContext(Part):
-    """Who gets a release, what for, under which controls, and who judged that this is enough."""
+    """Who gets a release, for what purpose, under which controls, and who accepted the risk."""
 
     recipient: Words | None = Field(None, description="who gets the release")
     purpose: Words | None = Field(None, description="what it is for")
     controls: tuple[Words, ...] = Field(
-        (), description="what protects it beyond its values: contracts, secure rooms, training"
+        (), description="further protection: contracts, secure rooms, training"
     )
-    threshold: Words | None = Field(None, description="the risk that is accepted, in words")
+    threshold: Words | None = Field(None, description="the accepted risk, in words")
     justification: Words | None = Field(None, description="why that risk is acceptable here")
-    expert: Words | None = Field(None, description="who determined it, and what qualifies them")
-    review_date: date | None = Field(None, description="when this is to be looked at again")
+    expert: Words | None = Field(None, description="who determined it, with their qualification")
+    review_date: date | None = Field(None, description="when this must be reviewed")
 
     @model_validator(mode="after")
     def _refuse_unjustified(self) -> ReleaseContext:
         if self.threshold is not None and self.justification is None:
-            hint = "say in `justification` why that risk is acceptable here"
+            hint = "state in `justification` why that risk is acceptable here"
             raise MisuseError("a threshold needs its justification", hint)
         return self
 
 
 def _refuse_no_quasi(columns: dict[str, Column]) -> dict[str, Column]:
     if not any(column.role == "quasi" for column in columns.values()):
-        what = "no column is a quasi-identifier; nobody could be looked up"
+        what = "no column is a quasi-identifier, so there are no classes"
         raise MisuseError(what, 'give the columns that others may know the role "quasi"')
     return columns
 
@@ -190,7 +194,7 @@ class Policy(Displayable, PolicyRequirements):
         None, ge=1, description="how many people the table was drawn from, for estimates"
     )
     household: str | None = Field(
-        None, description="the identifier that says whose rows are of one household, for risks"
+        None, description="the identifier of households, for estimates of risk"
     )
     context: ReleaseContext | None = Field(
         None, description="for the certificate and the report: recipient, purpose, controls"
@@ -214,7 +218,7 @@ class Policy(Displayable, PolicyRequirements):
 
     @classmethod
     def build(cls, columns: Mapping[str, Column | str | Mapping[str, Any]], **keys: Any) -> Policy:
-        """A policy from Python values; raises PolicyError with every problem in it.
+        """Makes a policy from Python values; raises PolicyError with every problem in it.
 
         Columns are made by `Column.quasi` and its siblings, or written as in a file; keys are those
         of a file: `k`, `joint`, `k_map`, `presence`, `readings`, `population`, `search`, `release`.
@@ -232,18 +236,18 @@ class Policy(Displayable, PolicyRequirements):
         return policy_from({**keys, "columns": columns}, ".")
 
     def at(self, base: str | Path) -> Policy:
-        """The same policy with relative paths starting from another folder."""
+        """Returns the policy with relative paths that start from another folder."""
         moved = self.model_copy()
         moved._base = Path(base)
         return moved
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Plain values that read back as the same policy."""
+        """Returns plain values that read back as the same policy."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     @property
     def headline(self) -> str:
-        """What is promised, and how many columns have which role."""
+        """The number of columns by role, and the requirements."""
         roles = [f"{len(self.with_role(role))} {role}" for role in ROLES if self.with_role(role)]
         promised = [] if self.k is None else [f"k = {self.k}"]
         stated = [name for name in self.sensitive if self.columns[name].stated]
@@ -251,14 +255,14 @@ class Policy(Displayable, PolicyRequirements):
         return "; ".join([", ".join(roles), *promised])
 
     def to_toml(self) -> str:
-        """The text of a policy file that reads back as the same policy; numbers as fractions."""
+        """Returns the text of a policy file that reads back as the same policy."""
         from tclose.policy.load import write_toml
 
         return write_toml(self.to_json())
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The columns that identify a person outright."""
+        """The columns that identify a person directly."""
         return self.with_role("identifier")
 
     @property
@@ -268,7 +272,7 @@ class Policy(Displayable, PolicyRequirements):
 
     @property
     def counting(self) -> tuple[str, str] | None:
-        """The column that says what a row counts, as its role and its name; None: a row is one."""
+        """Role and name of the column that says what a row counts for; None if each counts 1."""
         return next(((role, name) for role in COUNTING for name in self.with_role(role)), None)
 
     @property
@@ -277,19 +281,19 @@ class Policy(Displayable, PolicyRequirements):
         return next(iter(self.with_role("subject")), None)
 
     def display(self, name: str) -> str:
-        """What a column is called for people: its label, if it has one."""
+        """Returns the name of a column for people: its label, if it has one."""
         column = self.columns.get(name)
         return name if column is None or column.label is None else column.label
 
     def hierarchy_of(self, name: str) -> HierarchySpec | None:
-        """How a column is told less precisely: as it declares, or by a star and nothing between."""
+        """Returns the hierarchy of a column; only value and root if single cells are suppressed."""
         column = self.columns[name]
         if self.release.suppresses_cells and column.role == "quasi":
             return VALUE_OR_STAR
         return column.hierarchy
 
     def name_level(self, name: str, level: int, top: int | None = None) -> str:
-        """A level of a column's generalization in words; `top` is the root's level, where known.
+        """Names a level of a column's generalization; `top` is the root's level, if known.
 
         >>> rules = {"columns": {"zip": {"role": "quasi", "hierarchy": {"prefix": [3]}}}}
         >>> [Policy.model_validate(rules).name_level("zip", level) for level in range(3)]
@@ -318,12 +322,12 @@ class Policy(Displayable, PolicyRequirements):
 
     @property
     def promise_files(self) -> tuple[str, ...]:
-        """Those of the files that a recount needs, and whoever recounts is given."""
+        """The files that are needed for a recount; they are given to those who verify."""
         return tuple(name for name in dict.fromkeys(self.files) if name != self.population)
 
     @property
     def added_columns(self) -> dict[str, tuple[str, Literal["low", "high", "midpoint"]]]:
-        """The further columns that a release may have: of which column they are which end."""
+        """The additional columns of a release: the column of each, and which end of it."""
         return {f"{name}_{end}": (name, end) for name in self.quasi for end in self.release.add}
 
     @property
@@ -333,7 +337,7 @@ class Policy(Displayable, PolicyRequirements):
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """The sensitive columns of which nothing is promised, and nobody said that it is meant."""
+        """The sensitive columns without a requirement and without a reason for that (`accept`)."""
         joint = {name for joint in self.joint for name in joint.columns}
         return tuple(
             name
@@ -343,15 +347,15 @@ class Policy(Displayable, PolicyRequirements):
 
     @model_validator(mode="after")
     def _refuse_joint_twice(self) -> Policy:
-        asked = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
-        if len(set(asked)) < len(asked):
+        seen = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
+        if len(set(seen)) < len(seen):
             again = next(
                 joint
                 for joint in self.joint
-                if asked.count((frozenset(joint.columns), joint.distance)) > 1
+                if seen.count((frozenset(joint.columns), joint.distance)) > 1
             )
             columns = ", ".join(again.columns)
-            what = f"joint: two promises are about {columns}, by the same distance"
+            what = f"joint: two requirements are about {columns}, by the same distance"
             raise MisuseError(what, "keep the one with the smaller t, which implies the other")
         return self
 
@@ -360,16 +364,16 @@ class Policy(Displayable, PolicyRequirements):
         spread = [name for name in self.sensitive if self.columns[name].masked == "spread"]
         joint = {name for each in self.joint for name in each.columns}
         if spread and (self.subject or joint & {*spread} or "knows_others" in self.adversaries):
-            what = f'masked = "spread" of {spread[0]!r} is about rows, each attribute by itself'
-            raise MisuseError(what, "leave out the subject, joint promises and cross readings")
+            what = f'masked = "spread" of {spread[0]!r} counts rows, each attribute by itself'
+            raise MisuseError(what, "leave out the subject, joint requirements and cross readings")
         if self.search.masking != "none" and not spread:
             what = "search.masking: no column says how masked values count"
-            raise MisuseError(what, 'say masked = "spread" at a sensitive column that promises t')
+            raise MisuseError(what, 'say masked = "spread" at a sensitive column that has t')
         if self.search.masking == "generalize":
             bare = [name for name in spread if self.columns[name].hierarchy is None]
             if bare:
                 what = f"search.masking: {bare[0]!r} has no hierarchy to generalize its values by"
-                raise MisuseError(what, 'give it one, or say masking = "hide"')
+                raise MisuseError(what, 'give it one, or use masking = "hide"')
         if self.search.masking != "none" and self.release.leftover not in ("drop", "root"):
             raise ValueError("release.leftover: values are masked by the search already")
         return self
@@ -377,7 +381,7 @@ class Policy(Displayable, PolicyRequirements):
     @model_validator(mode="after")
     def _refuse_household(self) -> Policy:
         if self.household is not None and self.household not in self.identifiers:
-            what = f"household: {self.household!r} is no identifier"
+            what = f"household: {self.household!r} is not an identifier"
             raise MisuseError(what, 'give the column that names households the role "identifier"')
         return self
 
@@ -393,7 +397,7 @@ class Policy(Displayable, PolicyRequirements):
         shown = [self.display(name) for name in self.columns]
         if len(set(shown)) < len(shown):
             again = next(label for label in shown if shown.count(label) > 1)
-            raise ValueError(f"two columns are called {again!r}: give each a label of its own")
+            raise ValueError(f"two columns are called {again!r}: give them different labels")
         return self
 
     @model_validator(mode="after")
@@ -407,17 +411,17 @@ class Policy(Displayable, PolicyRequirements):
 
     @model_validator(mode="after")
     def _refuse_unknown_values(self) -> Policy:
-        wild = [name for name, column in self.columns.items() if column.missing == "any"]
-        sensitive = [name for name in wild if name in self.sensitive]
+        unknown = [name for name, column in self.columns.items() if column.missing == "any"]
+        sensitive = [name for name in unknown if name in self.sensitive]
         if self.subject is not None and sensitive:
             raise MisuseError(
                 f"a missing value of {sensitive[0]!r} may not be any value where rows are counted "
                 f"by person ({self.subject!r})",
                 'say missing = "value" or "forbid" there',
             )
-        if "knows_others" in self.adversaries and wild:
+        if "knows_others" in self.adversaries and unknown:
             raise ValueError(
-                f'readings: "cross" is not defined where a missing value of {wild[0]!r} may be any'
+                f'readings: "cross" is not defined where missing {unknown[0]!r} may be any value'
             )
         return self
 
@@ -439,18 +443,18 @@ class Policy(Displayable, PolicyRequirements):
 
     @property
     def limited(self) -> tuple[str, ...]:
-        """The quasi-identifiers that may not be generalized at will."""
+        """The quasi-identifiers with a limit on generalization."""
         return tuple(name for name in self.quasi if self.columns[name].limits)
 
     @model_validator(mode="after")
     def _refuse_limited(self) -> Policy:
         if self.release.suppresses_cells and any(each.n for each in self.columns.values()):
-            what = "release.recoding: of stars that may be any value no superset can be told"
-            raise MisuseError(what, 'leave out `n`, or say recoding = "local"')
+            what = "release.recoding: no superset can be named for stars, which may be any value"
+            raise MisuseError(what, 'leave out `n`, or use recoding = "local"')
         for name in self.limited if self.release.suppresses_cells else ():
             if not self.columns[name].exact:
                 what = f"release.recoding: a cell of {name!r} is released as it is or not at all"
-                raise MisuseError(what, f"say exact, or leave {self.columns[name].limits[0]} out")
+                raise MisuseError(what, f"use exact, or leave {self.columns[name].limits[0]} out")
         if self.limited and self.release.leftover == "root":
             raise ValueError(
                 f'release.leftover: "root" says nothing of {self.limited[0]!r}, which may not be '
@@ -464,7 +468,9 @@ class Policy(Displayable, PolicyRequirements):
             column = self.columns[name]
             if self.release.leftover == "hide":
                 if column.missing == "forbid":
-                    raise ValueError(f'release.leftover: "hide", but {name!r} forbids gaps')
+                    raise ValueError(
+                        f'release.leftover: "hide", but {name!r} forbids missing values'
+                    )
                 continue
             judged = column.stated or any(name in joint.columns for joint in self.joint)
             if judged and (column.hierarchy is None or column.order is not None):
