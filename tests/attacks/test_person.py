@@ -87,7 +87,7 @@ def test_beliefs_are_the_share_of_worlds(seed: int) -> None:
     try:
         found = believe({"zip": "z0"}, rows=rows, prior=prior, ruled_out=ruled_out)
     except UsageError as error:
-        assert "every value that the release has is ruled out" in str(error)
+        assert "every value in the release is ruled out" in str(error)
         assert share(classes[0] + classes[1]) is None
         return
     assert found[1:] == [share(classes[0] + classes[1]), share(classes[0])]
@@ -136,20 +136,20 @@ def test_who_is_not_there_is_said_not_to_be() -> None:
     nobody = tclose.attack_person(table(PATIENTS), RULES, person={"zip": "99999"})
     assert nobody.group is None and nobody.sentences[0] == "Nobody in the release fits this person."
     denied = tclose.attack_person(table(PATIENTS), RULES, person=BOB, ruled_out=["Heart Disease"])
-    assert (denied.rows, denied.group) == (3, None) and "is not there" in denied.sentences[1]
+    assert (denied.rows, denied.group) == (3, None) and "is not in the release" in denied.sentences[1]
 
 
 @pytest.mark.parametrize(
     ("known", "says"),
     [
         ({"person": {}}, "nothing is known"),
-        ({"person": {"town": "A"}}, "no quasi-identifier"),
+        ({"person": {"town": "A"}}, "not a quasi-identifier"),
         ({"person": BOB, "attribute": "salary"}, "no such sensitive attribute"),
-        ({"person": BOB, "ruled_out": ["Flu", "Measles"]}, "value 2 that is ruled out does not"),
-        ({"person": BOB, "prior": {"Flu": 2}}, "a number in"),
-        ({"person": BOB, "prior": {"Flu": 0.6, "Cancer": 0.6}}, "and are more"),
-        ({"person": BOB, "prior": {"Flu": 0, "Cancer": 0, "Heart Disease": 0.5}}, "and are less"),
-        ({"person": BOB, "ruled_out": ["Flu"], "prior": {"Flu": 0.1}}, "ruled out as well"),
+        ({"person": BOB, "ruled_out": ["Flu", "Measles"]}, "ruled-out value 2 does not"),
+        ({"person": BOB, "prior": {"Flu": 2}}, "must lie in"),
+        ({"person": BOB, "prior": {"Flu": 0.6, "Cancer": 0.6}}, "add up to more"),
+        ({"person": BOB, "prior": {"Flu": 0, "Cancer": 0, "Heart Disease": 0.5}}, "add up to less"),
+        ({"person": BOB, "ruled_out": ["Flu"], "prior": {"Flu": 0.1}}, "also ruled out"),
         ({"person": BOB, "ruled_out": ["Flu", "Cancer", "Heart Disease"]}, "every value"),
     ],
 )

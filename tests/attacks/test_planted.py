@@ -36,7 +36,7 @@ def test_a_clean_table_gives_nothing_away() -> None:
         "homogeneity", "background knowledge", "skewness", "prosecutor", "journalist", "marketer",
         "order", "linkage", "deFinetti", "composition",
     }  # fmt: skip
-    assert report.not_tried == ("minimality: nothing is promised about sensitive attributes",)
+    assert report.not_tried == ("minimality: no requirement is about sensitive attributes",)
 
 
 def test_a_homogeneous_class_is_found() -> None:
@@ -203,7 +203,7 @@ def test_releases_are_linked_by_a_key_or_their_order_or_not_at_all() -> None:
     assert keyed.affected == 4
     fewer = finding(tclose.attack(one, rules, other=two.slice(0, 3), key="row"), "composition")
     assert fewer.total == 3
-    with pytest.raises(UsageError, match="nothing says whose row is whose"):
+    with pytest.raises(UsageError, match="not known whose row is whose"):
         tclose.attack(one, rules, other=two.slice(0, 3))
     with pytest.raises(DataError, match="differ in a sensitive value"):
         tclose.attack(one, rules, other=two)
@@ -375,6 +375,6 @@ def test_nothing_is_ruled_out_where_the_class_tells_it() -> None:
         table = pa.table({"zip": [place for place, _ in rows], "ill": [ill for _, ill in rows]})
         return tclose.attack(table, rules).of("background knowledge")[0].sentence
 
-    assert "where a class does not tell it anyway, at least 3 values have to be" in sentence(rows)
+    assert "where the class does not reveal it anyway, at least 3 values have to" in sentence(rows)
     assert "To be certain of anybody's ill, at least 3 values" in sentence(rows[2:])
-    assert sentence(rows[:2]) == "No class shows a second ill, so nothing has to be ruled out."
+    assert sentence(rows[:2]) == "No class has a second ill, so nothing has to be ruled out."

@@ -58,9 +58,9 @@ def test_who_is_certain_already_is_not_said_to_be_uncertain() -> None:
         bound, np.arange(6), [Projection(("a",), classes[0]), Projection(("b",), classes[1])]
     )
     assert about.sentence == (
-        "Beside 2 rows that its own projection makes certain, the projections together make "
-        "nobody's a certain; whoever knows how the attributes go together believes a value with "
-        "50.0% at most (by its own projection with 50.0%)."
+        "Besides 2 rows that its own projection makes certain, the projections together make "
+        "nobody's a certain; anyone who knows how the attributes depend on each other believes a "
+        "value with at most 50.0% (by its own projection with 50.0%)."
     )
 
 

@@ -50,8 +50,8 @@ def test_one_is_singular_in_every_view() -> None:
 @pytest.mark.parametrize(
     ("promised", "says"),
     [
-        ({}, "minimality: nothing is promised about sensitive attributes"),
-        ({"t": 1, "n": 2}, "minimality: (n,t)-closeness is not judged on halves of classes"),
+        ({}, "minimality: no requirement is about sensitive attributes"),
+        ({"t": 1, "n": 2}, "minimality: (n,t)-closeness cannot be judged on halves of classes"),
     ],
 )
 def test_why_an_attack_was_not_tried_is_said(promised: dict[str, int], says: str) -> None:

@@ -1,5 +1,5 @@
-"""What somebody who means ill could learn from a release, as findings with numbers and words.
+"""What an attacker could learn from a release, as findings with numbers and sentences.
 
-Each attack is a file. Some need the release alone, others the quasi-identifiers of the original, a
+Each attack is a file. Some need only the release, others the quasi-identifiers of the original, a
 population, or a second release; the suite tries all that the given tables allow.
 """

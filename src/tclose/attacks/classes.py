@@ -1,8 +1,8 @@
-"""What the classes of a release give away by themselves: values, and who is in them.
+"""Attacks on the classes of a release alone: the values they reveal, and who is in them.
 
-attacks.md says what each attack is after and where it is from. What the table as a whole
-teaches is not held against a class: where the table itself has two values only, excluding one says
-everything everywhere. Nor is counted twice what a class gives away anyway.
+`docs/explanation/attacks.md` describes each attack and its source. What the table as a whole
+reveals does not count against a class: if the table has only two values, excluding one gives the
+other away in every class. Nor does an attack count what the class reveals without it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tclose.requirements.classes import Classes, Tally, find_largest
 
 MOST_EXCLUDED = 4
 RATIO = 2
-"""How many times more likely a value must become for belief in it to count as skewed."""
+"""How many times more likely a value must become to count as skewed."""
 DIFFERENCE = 10
-"""One over the least rise of belief that counts: a tenth."""
+"""One over the least increase of belief that counts: a tenth."""
 MOST_VALUES = 20
 PART = 4
-"""One over the part of the range in which all values of a class count as similar."""
+"""One over the part of the range within which the values of a class count as similar."""
 USUAL_K = 5
 
 
 def attack_attribute(release: BoundTable, attribute: str) -> Iterator[Finding]:
-    """Every attack on one sensitive attribute that needs nothing but the release."""
+    """Yields the findings of all attacks on one sensitive attribute that need only the release."""
     classes, alpha = release.classes, release.policy.columns[attribute].alpha
     tally, protected = classes.tally(attribute), (alpha.values if alpha else None) or ()
     yield _find_homogeneity(classes, tally, attribute)
@@ -48,27 +48,27 @@ def attack_attribute(release: BoundTable, attribute: str) -> Iterator[Finding]:
 def _find_homogeneity(classes: Classes, tally: Tally, attribute: str) -> Finding:
     shown = int(np.count_nonzero(tally.table))
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
-    harmed = classes.find_largest(tally.view, single) > 0
-    count = int(harmed.sum())
+    affected_classes = classes.find_largest(tally.view, single) > 0
+    count = int(affected_classes.sum())
     return report_classes(
-        "homogeneity", attribute, classes, harmed,
-        lambda rows: f"In {classes_text(count)} everybody has the same {attribute}: whoever knows "
-        f"that a person is among these {rows} knows it for certain.",
-        f"No class shows a single {attribute}.",
+        "homogeneity", attribute, classes, affected_classes,
+        lambda rows: f"In {classes_text(count)} everyone has the same {attribute}: anyone who "
+        f"knows that a person is among these {rows} knows it for certain.",
+        f"No class has a single {attribute}.",
         {"classes": count, "values in the table": shown},
     )  # fmt: skip
 
 
 def _find_background_knowledge(classes: Classes, tally: Tally, attribute: str) -> Finding:
-    """How few values need be excluded, by whoever knows a person, to be certain."""
+    """Counts how few values somebody who knows a person has to exclude to be certain."""
     needed = np.diff(tally.histogram.start) - 1
     usual = int(np.count_nonzero(tally.table)) - 1
     fewest = -classes.find_largest(tally.view, -needed.astype(np.float64))
     open_to_doubt = needed[needed > 0]
     if not len(open_to_doubt):
-        quiet = f"No class shows a second {attribute}, so nothing has to be ruled out."
+        quiet = f"No class has a second {attribute}, so nothing has to be ruled out."
     else:
-        at_first = "" if needed.all() else "where a class does not tell it anyway, "
+        at_first = "" if needed.all() else "where the class does not reveal it anyway, "
         quiet = (
             f"To be certain of anybody's {attribute}, {at_first}at least "
             f"{int(open_to_doubt.min()):,} values have to be ruled out; in the whole table that "
@@ -94,7 +94,7 @@ def _find_background_knowledge(classes: Classes, tally: Tally, attribute: str) -
 
 
 def guess_without_runner_up(histogram: Histogram) -> Floats:
-    """The surest guess in each class once its likeliest other value is known to be wrong.
+    """Returns the chance of the best guess in each class, once the runner-up is excluded.
 
     >>> guess_without_runner_up(Histogram.from_dense([[6, 3, 1], [2, 0, 0]])).round(3).tolist()
     [0.857, 1.0]
@@ -109,7 +109,7 @@ def guess_without_runner_up(histogram: Histogram) -> Floats:
 def _find_skewness(
     classes: Classes, tally: Tally, attribute: str, protected: tuple[str, ...]
 ) -> Finding:
-    """Rows of classes where belief in some value at least doubles and rises by a tenth or more."""
+    """Finds rows where belief in a value at least doubles and rises by a tenth or more."""
     histogram, rows = tally.histogram, tally.total
     wide = rows >= 2**29
     count = histogram.count.astype(object) if wide else histogram.count
@@ -125,7 +125,7 @@ def _find_skewness(
     rises = np.nan_to_num(rise, nan=1.0)
     by_row = find_largest(histogram.owner(), rises, histogram.classes)
     ratios = np.nan_to_num(ratio, nan=np.inf)
-    # The sentence names the worst of what it counts; rises that are not flagged only where none is.
+    # The sentence gives the largest rise that counts; if none counts, the largest of all.
     sharpest = int(np.argmax(np.where(large, rise, -np.inf) if large.any() else rise))
     about = classes.attributes[attribute]
     rise_words = f"from {usual[sharpest]:.1%} to {share[sharpest]:.1%}"
@@ -144,7 +144,7 @@ def _find_skewness(
 def _list_values(
     about: Attribute, protected: tuple[str, ...], code: Ints, ratio: Floats, rise: Floats
 ) -> tuple[dict[str, Number], ...]:
-    """Per value, by its place in the attribute's order from 1: protected ones, sharpest rises."""
+    """Lists values by their place in the order, from 1: protected ones, then the largest rises."""
     largest, highest_rise = np.zeros(about.values), np.full(about.values, -1.0)
     np.maximum.at(largest, code, ratio)
     np.maximum.at(highest_rise, code, rise)
@@ -164,16 +164,16 @@ def _list_values(
 
 
 def _find_similarity(classes: Classes, tally: Tally, attribute: str) -> Iterator[Finding]:
-    """A finding for every level of the hierarchy between values and root, or for the order."""
+    """Yields a finding for every level of the hierarchy below the root, or for the order."""
     several = np.diff(tally.histogram.start) > 1
     for near, kind, number in _list_similar(classes.attributes[attribute], tally):
-        harmed = classes.find_largest(tally.view, several & near) > 0
-        count = int(harmed.sum())
+        affected_classes = classes.find_largest(tally.view, several & near) > 0
+        count = int(affected_classes.sum())
         yield report_classes(
-            "similarity", attribute, classes, harmed,
+            "similarity", attribute, classes, affected_classes,
             partial(
-                "In {} values of {} differ but all lie in {}: for {} that much is certain, though "
-                "the value is not.".format, classes_text(count), attribute, kind,
+                "In {} values of {} differ but all lie in {}: for {} this much is certain, "
+                "although the value is not.".format, classes_text(count), attribute, kind,
             ),
             f"No class has different values of {attribute} that all lie in {kind}.",
             {**number, "classes": count},
@@ -181,13 +181,13 @@ def _find_similarity(classes: Classes, tally: Tally, attribute: str) -> Iterator
 
 
 def _list_similar(about: Attribute, tally: Tally) -> Iterator[tuple[Flags, str, dict[str, Number]]]:
-    """Which distributions lie in one group or range, the words for it, and its number."""
+    """Yields which distributions lie in one group or range, with words and a number for it."""
     if (tree := about.hierarchy) is not None:
         known = about.labels[: about.values - about.with_missing]
         node = tree.indices(known).astype(np.int64)
         for level in range(1, tree.levels - 1):
             group = tree.ancestors[tree.first_below[node], level]
-            # A released value that is coarser is a group of its own.
+            # A released value above this level is a group by itself.
             group = np.where(tree.height[node] > tree.height[group], node, group)
             group = np.append(group, [-1] * about.with_missing).astype(np.int64)
             if len(np.unique(group[tally.table > 0])) > 1:
@@ -200,14 +200,14 @@ def _list_similar(about: Attribute, tally: Tally) -> Iterator[tuple[Flags, str, 
 
 
 def _find_ends(tally: Tally, group: Ints) -> tuple[Ints, Ints]:
-    """The least and the greatest group of each distribution."""
+    """Returns the lowest and the highest group of each distribution."""
     mine = group[tally.histogram.code]
     first = tally.histogram.start[:-1]
     return np.minimum.reduceat(mine, first), np.maximum.reduceat(mine, first)
 
 
 def _find_background_join(classes: Classes, attribute: str) -> Finding:
-    """Rows whose value becomes certain for whoever knows the other sensitive values."""
+    """Finds rows whose value becomes certain to somebody who knows the other sensitive values."""
     others = [name for name in classes.attributes if name != attribute]
     seen = classes.regroup(others)
     single = np.diff(seen.histogram(attribute).start) == 1
@@ -219,8 +219,8 @@ def _find_background_join(classes: Classes, attribute: str) -> Finding:
     sentence = f"Knowing {known} as well makes nobody's {attribute} certain."
     if affected:
         sentence = (
-            f"Whoever also knows {known} of a person is certain of the {attribute} of "
-            f"{rows_text(affected)} whose class alone does not tell it."
+            f"Anyone who also knows {known} of a person is certain of the {attribute} of "
+            f"{rows_text(affected)} whose class alone does not reveal it."
         )
     numbers = {"rows that stand alone": alone, "share alone": alone / classes.n_rows}
     return Finding(
@@ -230,15 +230,15 @@ def _find_background_join(classes: Classes, attribute: str) -> Finding:
 
 
 def find_threshold(bound: BoundTable) -> int:
-    """The class size below which a risk counts as high."""
+    """Returns the class size below which a risk counts as high."""
     return bound.policy.k if bound.policy.k is not None else USUAL_K
 
 
 def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Finding]:
-    """The risk that a row is recognized, high above 1/k.
+    """Yields the risks that a row is recognized; above 1/k they count as high.
 
-    By whoever knows that a person is in the table (prosecutor), reckons with everybody of a
-    population who fits (journalist), or matches all rows at once (marketer).
+    The attacker knows that a person is in the table (prosecutor), or only that the person belongs
+    to a population (journalist), or matches all rows at once (marketer).
     """
     size = bound.classes.size.astype(np.int64)
     yield _find_high_risk(bound, "prosecutor", size, "in the release")
@@ -252,8 +252,7 @@ def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterat
     expected, rows = float((bound.classes.class_rows / seen).sum()), bound.classes.n_rows
     share, k = expected / rows, find_threshold(bound)
     sentence = (
-        f"Whoever matches all rows with people gets about {expected:,.0f} of {rows:,} right "
-        f"({share:.1%})."
+        f"Matching all rows with people gets about {expected:,.0f} of {rows:,} right ({share:.1%})."
     )
     numbers = {"share": share, "expected matches": expected, "threshold": 1 / k}
     affected = round(expected) if share > 1 / k else 0
@@ -268,8 +267,8 @@ def _find_high_risk(
         attack, None, bound.classes, among < k,
         lambda rows: f"{rows} fit fewer than {k:,} people {where}; at worst a guess who it is "
         f"succeeds with {1 / least:.1%}.",
-        f"Whoever is looked up fits at least {least:,} people {where}: a guess who it is succeeds "
-        f"with at most {1 / least:.1%}.",
+        f"Anyone who is looked up fits at least {least:,} people {where}: a guess who it is "
+        f"succeeds with at most {1 / least:.1%}.",
         {"highest risk": 1 / least, "threshold": 1 / k, **(extra or {})},
         harm=-among,
     )  # fmt: skip

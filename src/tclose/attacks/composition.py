@@ -1,13 +1,13 @@
 """Composition: several releases about the same people, each harmless alone (Ganta et al. 2008).
 
-Whoever is in class A of the one and in class B of the other has a value that both show: where one
-is left, it is certain. With the classes independent given the value, the belief in s is
+Somebody in class A of one release and class B of the other has a value that both classes have: if
+there is only one, it is certain. With the classes independent given the value, the belief in s is
 proportional to P_A(s) · P_B(s) / Q(s).
 
-Projections show other sensitive attributes each. The people in all of a person's classes at once
-may be fewer than k; and taken at its worst, an attacker knows how attributes go together in the
-whole table, so that a class B that shows b says of a: P(a | B) = Σ_b P_B(b) · Q(a | b), and the
-belief in a is proportional to P_A(a) · Π_B P(a | B) / Q(a).
+Projections have different sensitive attributes. The people in all of a person's classes at once may
+be fewer than k. In the worst case an attacker also knows how the attributes depend on each other in
+the whole table, so that a class B with values b says about a: P(a | B) = Σ_b P_B(b) · Q(a | b), and
+the belief in a is proportional to P_A(a) · Π_B P(a | B) / Q(a).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tclose.kernels.classes.histograms import combine_beliefs
 from tclose.plain import rows_text
 
 NEARLY = 0.95
-"""The belief from which on a value counts as nearly certain."""
+"""The belief from which a value counts as nearly certain."""
 PARTS = 8
-"""Attributes of other projections with more values count by so many parts."""
+"""Attributes of other projections with more values are grouped into this many parts."""
 CHUNK = 2_000_000
-"""Beliefs that are kept at once."""
+"""The largest number of beliefs in memory."""
 
 
 @dataclass(frozen=True)
 class CombinedBeliefs:
-    """What combinations of classes leave: values, the strongest belief, how far beliefs moved."""
+    """What combinations of classes leave: possible values, strongest belief, change of beliefs."""
 
     left: Ints
     strongest: Floats
@@ -49,14 +49,14 @@ class CombinedBeliefs:
         found: Callable[[str], str], quiet: str, *, own: Mapping[str, Number] = {},
         further: Mapping[str, Number] = {},
     ) -> Finding:  # fmt: skip
-        """Rows whose value becomes certain, though their own class does not make it so.
+        """Reports rows whose value becomes certain, although their own class does not make it so.
 
-        `owner` is the class of the attacked release that each combination lies in, `alone` the
-        strongest belief there; `own` and `further` are more numbers to tell.
+        `owner` is the attacked release's class of each combination, `alone` the strongest belief in
+        it; `own` and `further` are additional numbers for the finding.
         """
         certain = (self.left == 1) & ~certain_alone
         nearly = (self.strongest >= NEARLY) & (alone < NEARLY)
-        harmed = np.bincount(owner[certain], rows[certain], int(owner.max()) + 1)
+        per_class = np.bincount(owner[certain], rows[certain], int(owner.max()) + 1)
         affected = int(rows[certain].sum())
         numbers = {
             "fewest values left": int(self.left.min()),
@@ -68,17 +68,17 @@ class CombinedBeliefs:
         }
         return Finding(
             "composition", attribute, found(rows_text(affected)) if affected else quiet,
-            affected, int(rows.sum()), rank_worst(harmed > 0, harmed), numbers,
+            affected, int(rows.sum()), rank_worst(per_class > 0, per_class), numbers,
         )  # fmt: skip
 
 
 def find_composition(
     first: BoundTable, second: BoundTable, linked: LinkedRows, attribute: str
 ) -> Finding:
-    """Rows whose value two releases make certain, though neither does alone."""
+    """Finds rows whose value two releases make certain together, although neither does alone."""
     mine = first.classes.cell_class[linked.first]
     theirs = second.classes.cell_class[linked.second]
-    label, sample = group_codes([mine, theirs])  # the pairs of classes that share people
+    label, sample = group_codes([mine, theirs])  # pairs of classes with people in common
     rows = np.bincount(label, linked.rows, len(sample)).astype(np.int64)
     mine, theirs = mine[sample], theirs[sample]
     histogram = first.classes.histogram(attribute)
@@ -89,7 +89,7 @@ def find_composition(
     k = find_threshold(first)
     return beliefs.report(
         attribute, rows, mine, single, (highest / histogram.size.astype(np.float64))[mine],
-        lambda rows: f"Both releases together make the {attribute} of {rows} certain, though "
+        lambda rows: f"Both releases together make the {attribute} of {rows} certain, although "
         "neither does alone.",
         f"Both releases together make nobody's {attribute} certain; the strongest belief is "
         f"{float(beliefs.strongest.max()):.1%}.",
@@ -101,7 +101,7 @@ def find_composition(
 
 
 def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> CombinedBeliefs:
-    """What pairs of classes leave of an attribute.
+    """Combines the beliefs of pairs of classes in the values of an attribute.
 
     >>> one, two = Histogram.from_dense([[1, 1, 0]]), Histogram.from_dense([[0, 1, 1]])
     >>> compose(one, two, np.array([0]), np.array([0])).left.tolist()
@@ -116,11 +116,11 @@ def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Co
 
 
 def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
-    """The second release's histogram in the codes of the first; values it lacks do not count."""
+    """Returns the second release's histogram in the first one's codes, without unknown values."""
     histogram = second.classes.histogram(attribute)
     code = translate_codes(second.attributes[attribute], first.attributes[attribute])
     values = first.classes.histogram(attribute).values
-    # A missing value that may be any is the last of both.
+    # A missing value that may be any is the last one of both.
     code[-1] = values - 1 if values > first.attributes[attribute].values else -2
     kept = code[histogram.code] >= 0
     return Histogram.from_cells(
@@ -131,7 +131,7 @@ def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) 
 
 @dataclass(frozen=True)
 class Projection:
-    """One projection: its sensitive attributes, and the class that each row of the table is in."""
+    """One projection: its sensitive attributes, and the class of every row of the table."""
 
     columns: tuple[str, ...]
     label: Ints
@@ -140,7 +140,7 @@ class Projection:
 def compose_projections(
     original: BoundTable, cell: Ints, projections: Sequence[Projection]
 ) -> tuple[Finding, ...]:
-    """What all projections together tell, for every sensitive attribute; `cell` is each row's."""
+    """Yields what all projections together reveal; `cell` is the cell of each row."""
     together, first = group_codes([each.label for each in projections])
     rows = np.bincount(together)
     found = [_count_people(original, rows)]
@@ -152,14 +152,14 @@ def compose_projections(
 
 
 def _count_people(original: BoundTable, rows: Ints) -> Finding:
-    """How few people are in the same class of every projection."""
+    """Counts how few people are in the same class of every projection."""
     k = original.policy.k or 2
     few = rows < k
     affected, total = int(rows[few].sum()), int(rows.sum())
     sentence = f"No class of one projection meets those of the others in fewer than {k} people."
     if affected:
         sentence = (
-            f"Whoever finds a person's class in every projection narrows {rows_text(affected)} "
+            f"Anyone who finds a person's class in every projection narrows {rows_text(affected)} "
             f"down to fewer than {k} people; the smallest such group has "
             f"{rows_text(int(rows.min()))}."
         )
@@ -171,7 +171,7 @@ def _attack_attribute(
     original: BoundTable, cell: Ints, name: str, mine: Projection, others: Sequence[Projection],
     first: Ints, rows: Ints,
 ) -> Finding:  # fmt: skip
-    """What the other projections add to one attribute of this one."""
+    """Finds what the other projections add to one attribute of this one."""
     code = original.classes.cell_codes[name][cell]
     values = original.attributes[name].values
     code = np.where(code < 0, values, code)
@@ -183,8 +183,8 @@ def _attack_attribute(
     alone, certain_alone = in_class.max(axis=1), np.count_nonzero(in_class, axis=1) == 1
     return beliefs.report(
         name, rows, mine.label[first], certain_alone, alone,
-        lambda rows: f"The projections together make the {name} of {rows} certain for whoever "
-        "knows how the attributes go together, though its own projection does not.",
+        lambda rows: f"The projections together make the {name} of {rows} certain to anyone who "
+        "knows how the attributes depend on each other, although its own projection does not.",
         _describe_nobody_new(name, rows, certain_alone, beliefs.strongest, alone),
         own={"strongest belief by its own projection": float(alone.max())},
     )  # fmt: skip
@@ -193,22 +193,23 @@ def _attack_attribute(
 def _describe_nobody_new(
     name: str, rows: Ints, certain_alone: Flags, strongest: Floats, alone: Floats
 ) -> str:
-    """What is said where nobody becomes certain who was not by the attribute's own projection."""
+    """Returns the sentence for a finding that affects nobody."""
     known, others = rows_text(int(rows[certain_alone].sum())), ~certain_alone
     if certain_alone.all():
         return f"Its own projection makes the {name} of {known} certain already."
-    beside = "The"
+    start = "The"
     if certain_alone.any():
-        beside = f"Beside {known} that its own projection makes certain, the"
+        start = f"Besides {known} that its own projection makes certain, the"
     return (
-        f"{beside} projections together make nobody's {name} certain; whoever knows how the "
-        f"attributes go together believes a value with {float(strongest[others].max()):.1%} at "
-        f"most (by its own projection with {float(alone[others].max()):.1%})."
+        f"{start} projections together make nobody's {name} certain; anyone who knows how the "
+        "attributes depend on each other believes a value with at most "
+        f"{float(strongest[others].max()):.1%} "
+        f"(by its own projection with {float(alone[others].max()):.1%})."
     )
 
 
 def _find_shares(label: Ints, code: Ints, values: int) -> Floats:
-    """[classes, values]: the share of each value in each class."""
+    """Returns [classes, values]: the share of each value in each class."""
     held = count_pairs(label, code, shape=(int(label.max()) + 1, values))
     result: Floats = held / held.sum(axis=1, keepdims=True)
     return result
@@ -217,7 +218,7 @@ def _find_shares(label: Ints, code: Ints, values: int) -> Floats:
 def _weigh_values(
     original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats
 ) -> Floats:
-    """[classes of the other projection, values]: P(a | B) / Q(a)."""
+    """Returns [classes of the other projection, values]: P(a | B) / Q(a)."""
     parts = [bin_codes(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
     label, _ = group_codes(parts)
     given = _find_shares(label, code, len(table))
@@ -234,7 +235,7 @@ def _combine_projections(
     shares: Floats, ratios: Sequence[Floats], mine: Projection, others: Sequence[Projection],
     first: Ints, table: Floats,
 ) -> CombinedBeliefs:  # fmt: skip
-    """What each combination of classes leaves, some of them at a time."""
+    """Combines the beliefs of each combination of classes, some of them at a time."""
     left = np.zeros(len(first), dtype=np.int64)
     strongest, moved = np.zeros(len(first)), np.zeros(len(first))
     step = max(CHUNK // len(table), 1)

@@ -1,8 +1,9 @@
 """The deFinetti attack: learning from the release who in a class has which value (Kifer 2009).
 
-Somebody with everybody's quasi-identifiers, and so classes, starts from the shares of each class,
-learns a naive Bayes model from these soft labels, shares the values of every class out anew by the
-model (each person has one value in all, each value keeps its count), and repeats.
+The attacker knows everybody's quasi-identifiers, and thereby their classes. The attack starts from
+the shares of each class, trains a naive Bayes model on these soft labels, distributes the values of
+every class again by the model (each person gets one value in total, each value keeps its count),
+and repeats.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ ROUNDS = 5
 SHARINGS = 5
 GROUPS_EFFORT = 5.0
 COST = 1.5e-6
-"""Seconds that an ordinary core takes for a belief, all rounds together."""
+"""Seconds that an ordinary core takes per belief, for all rounds together."""
 NOISE = 0.01
-"""A gain of a smaller share of the rows is not worth a finding."""
+"""A gain by a smaller share of the rows is not reported."""
 CHANCE = 3
-"""A gain of fewer standard deviations, were each difference the toss of a coin, is chance."""
+"""A gain of fewer standard deviations may be chance, if each difference were a coin toss."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class People:
     """Kinds of people: those in one class with the same quasi-identifiers.
 
     `bins[:, q]` is the part of column q; kinds are in the order of their classes. A belief is about
-    one kind (`kind`) and one value that its class holds (`value`): beliefs in other values are 0.
+    one kind (`kind`) and one value that its class has (`value`): beliefs in other values are 0.
     """
 
     number: Ints
@@ -48,25 +49,25 @@ class People:
     kind: Ints
     value: Ints
     slot: Ints
-    """Which class and value each belief is about; those of all kinds of a class are the same."""
+    """[beliefs]: the number of its class and value; equal for all kinds of a class."""
     held: Floats
-    """By slot: how often the class holds the value."""
+    """[slots]: how often the class has the value."""
     truth: Floats
-    """By belief: how many of the kind have the value. Only for judging."""
+    """[beliefs]: how many people of the kind have the value; only used to judge the attack."""
     is_sample: bool
-    """Whether some classes were drawn, and not all tried."""
+    """Whether only some classes were tried, drawn at random."""
 
     @cached_property
     def start(self) -> Ints:
-        """The first belief of each kind."""
+        """[kinds]: the first belief."""
         return np.searchsorted(self.kind, np.arange(len(self.number)))
 
     def scale(self, belief: Floats) -> Floats:
-        """The beliefs of every kind, so that they add up to 1."""
+        """Scales the beliefs of every kind to add up to 1."""
         return belief / np.add.reduceat(belief, self.start)[self.kind]
 
     def find_best(self, belief: Floats) -> Ints:
-        """The strongest belief of every kind, the first of equal ones."""
+        """Returns the strongest belief of every kind, the first of equal ones."""
         best = np.flatnonzero(belief == np.maximum.reduceat(belief, self.start)[self.kind])
         return best[np.unique(self.kind[best], return_index=True)[1]]
 
@@ -74,7 +75,7 @@ class People:
 def find_definetti(
     found: Alignment, attribute: str, seed: int, effort: float = math.inf
 ) -> Finding:
-    """How many more people the attack guesses right than their class does; rows must be linked."""
+    """Finds how many more people the attack guesses right than their class; rows must be linked."""
     assert found.linked is not None
     classes = found.release.classes
     cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
@@ -85,7 +86,7 @@ def find_definetti(
         divided = _divide_line(place, known.rows, boxes.known) if boxes.on_a_line else place
         parts.append(divided[cells])
     people = _group_people(found.original, attribute, cells, number, parts, weight, seed, effort)
-    who = "Whoever has everybody's quasi-identifiers and learns from the release how they"
+    who = "Anyone who has everybody's quasi-identifiers and learns from the release how they"
     finding, more = _report_guesses(
         people, attribute, classes.n_rows, who, "release", "class", seed
     )
@@ -96,10 +97,10 @@ def find_definetti(
 def attack_groups(
     original: BoundTable, cell: Ints, group: Ints, attribute: str, seed: int
 ) -> Finding:
-    """How many more people are guessed right than by their group of an anatomy release.
+    """Finds how many more people the attack guesses right than their group of an anatomy release.
 
-    There everybody's quasi-identifiers and groups are published, so nobody needs the original to
-    try it; only to judge how many guesses are right. `cell` and `group` are those of each row.
+    Everybody's quasi-identifiers and groups are published there, so the original is only needed to
+    judge how many guesses are right. `cell` and `group` are those of each row.
     """
     parts, known = [], original.cells
     for name in original.classes.quasi:
@@ -110,7 +111,7 @@ def attack_groups(
     people = _group_people(
         original, attribute, cell, group, parts, np.ones(len(cell)), seed, GROUPS_EFFORT
     )
-    who = "Whoever learns from the tables how quasi-identifiers"
+    who = "Anyone who learns from the tables how quasi-identifiers"
     finding, _ = _report_guesses(people, attribute, len(cell), who, "tables", "group", seed)
     return finding
 
@@ -118,10 +119,10 @@ def attack_groups(
 def _report_guesses(
     people: People, attribute: str, total: int, who: str, source: str, group: str, seed: int
 ) -> tuple[Finding, Floats]:
-    """The gain over guessing the commonest value of each class, and by kind of people.
+    """Returns the gain over guessing the commonest value of each class, and the gain by kind.
 
-    A small gain, or one that chance would explain were each difference the toss of a coin, is no
-    finding. What is found among the rows tried is taken for all.
+    A small gain, or one that chance would explain if each difference were a coin toss, is not
+    reported. The rows that were tried stand for all.
     """
     learned = people.find_best(share_out(people))
     usual = people.find_best(people.held[people.slot])
@@ -135,12 +136,12 @@ def _report_guesses(
     groups, mark = ("their class", "") if group == "class" else ("their groups", " (deFinetti)")
     if affected:
         sentence = (
-            f"{who} go with {attribute} guesses {rows_text(affected)} more right than by "
+            f"{who} depend on {attribute} guesses {rows_text(affected)} more right than by "
             f"{groups}{mark}."
         )
     else:
         sentence = (
-            f"Learning from the {source} how quasi-identifiers go with {attribute} gains next to "
+            f"Learning from the {source} how quasi-identifiers depend on {attribute} gains next to "
             f"nothing: {right:.1%} of the guesses are right, {right_before:.1%} by the {group} "
             f"itself{mark}."
         )
@@ -156,10 +157,10 @@ def _report_guesses(
 
 
 def share_out(people: People) -> Floats:
-    """Every belief, after all rounds."""
+    """Returns every belief after all rounds."""
     held = people.held[people.slot]
     belief = people.scale(held)
-    # Of all pairs of a part and a value only those that occur are kept: there may be many of both.
+    # Only pairs of part and value that occur are stored: there may be many of both.
     pairs = [group_codes([part[people.kind], people.value]) for part in people.bins.T]
     for _ in range(ROUNDS):
         likely = np.zeros_like(belief)
@@ -182,7 +183,7 @@ def _group_people(
     original: BoundTable, attribute: str, cell: Ints, number: Ints, parts: Sequence[Ints],
     weight: Floats, seed: int, effort: float,
 ) -> People:  # fmt: skip
-    """Rows as kinds of people, without missing values; of very many classes some are drawn."""
+    """Groups rows into kinds of people, without missing values; draws some classes if very many."""
     code = original.classes.cell_codes[attribute][cell]
     kept, known = np.flatnonzero(code >= 0), int((code >= 0).sum())
     beliefs = _count_groups(number[kept], [part[kept] for part in parts])
@@ -217,15 +218,15 @@ def _add_up(owner: Ints, weight: Floats, groups: int) -> Floats:
 
 
 def _count_groups(number: Ints, columns: Sequence[Ints]) -> Ints:
-    """How many different tuples each class has."""
+    """Counts the different tuples of each class."""
     _, first = group_codes([number, *columns])
     return np.bincount(number[first], minlength=int(number.max(initial=-1)) + 1)
 
 
 def _divide_line(code: Ints, rows: Ints, known: int) -> Ints:
-    """The part of each cell on a number line, an eighth of the rows; missing values are another.
+    """Divides a number line into parts with an eighth of the rows each; missing values are another.
 
-    Where there are few values, each is a part.
+    With few values, each is a part.
     """
     if known <= 2 * PARTS:
         return code

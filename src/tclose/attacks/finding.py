@@ -1,4 +1,4 @@
-"""What an attack found, in numbers and in words; what anybody believes before and after."""
+"""What an attack found, in numbers and in words; and what a guess is worth before and after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Number = float | int | bool | None
 class Finding:
     """What one attack on one attribute (or on the rows as such) attains.
 
-    Classes are told by their numbers, counted from 1 as in an audit, the worst first; values of an
+    Classes are given by their numbers, counted from 1 as in an audit, the worst first; values of an
     attribute by their place in its order. No cell value is kept.
     """
 
@@ -38,25 +38,25 @@ class Finding:
 
     @property
     def found(self) -> bool:
-        """Whether anybody is affected."""
+        """Whether any row is affected."""
         return self.affected > 0
 
     @property
     def share(self) -> float:
-        """The share of the rows that are affected."""
+        """The share of rows that are affected, in [0, 1]."""
         return self.affected / self.total if self.total else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is infinite is null."""
+        """Returns plain values for JSON; infinite ones are null."""
         names = {"classes": "worst_classes"}
         return {names.get(name, name): to_plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What a good guess is worth: knowing nothing, the whole table, the class (B0, B1, B2).
+    """The value of the best guess: without knowledge, with the table, with the class (B0, B1, B2).
 
-    `guess` is the chance that the best single guess is right, `bits` what is still unknown.
+    `guess` is the chance that the best single guess is right, `bits` the remaining uncertainty.
     """
 
     attribute: str
@@ -66,16 +66,16 @@ class Belief:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The beliefs in words."""
         nothing, table, group = self.guess
         return (
             f"A guess at {self.attribute} is right with {nothing:.1%} if nothing is known, with "
-            f"{table:.1%} once the release is public, and with {group:.1%} for whoever also knows "
-            "a person's class."
+            f"{table:.1%} once the release is public, and with {group:.1%} for anyone who also "
+            "knows a person's class."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Returns plain values for JSON."""
         steps = ("nothing", "table", "class")
         guess, bits = (dict(zip(steps, part, strict=True)) for part in (self.guess, self.bits))
         return {**vars(self), "guess": guess, "bits": bits, "sentence": self.sentence}
@@ -83,7 +83,7 @@ class Belief:
 
 @dataclass(frozen=True, repr=False)
 class AttackReport(Tabular):
-    """Every attack that could be tried on a release, and what each of them found."""
+    """All attacks that were tried on a release, and what each of them found."""
 
     source: str
     rows: int
@@ -91,15 +91,15 @@ class AttackReport(Tabular):
     beliefs: tuple[Belief, ...]
     findings: tuple[Finding, ...]
     not_tried: tuple[str, ...]
-    """What could not be tried, and what it would need."""
+    """The attacks that could not be tried, and what each would need."""
 
     def of(self, attack: str) -> tuple[Finding, ...]:
-        """The findings of one attack."""
+        """Returns the findings of one attack."""
         return tuple(finding for finding in self.findings if finding.attack == attack)
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """The findings that affect anybody, the most affected rows first."""
+        """The findings that affect any row, the most affected rows first."""
         return tuple(sorted((f for f in self.findings if f.found), key=lambda f: -f.affected))
 
     @property
@@ -108,48 +108,48 @@ class AttackReport(Tabular):
         return f"{len(self.found)} of {len(self.findings)} attacks found something"
 
     def records(self) -> list[dict[str, Any]]:
-        """A line for each finding."""
+        """Returns a record for each finding."""
         names = ("attack", "attribute", "affected", "share", "sentence")
         return [{name: getattr(finding, name) for name in names} for finding in self.findings]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values, without any cell value of the table."""
+        """Returns the report as plain values, without any cell value of the table."""
         return {name: to_plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
-        told = [f"  {finding.sentence}" for finding in self.findings]
-        return escape_controls("\n".join([head, *told]))
+        lines = [f"  {finding.sentence}" for finding in self.findings]
+        return escape_controls("\n".join([head, *lines]))
 
 
 def report_classes(
-    attack: str, attribute: str | None, classes: Classes, harmed: Flags,
+    attack: str, attribute: str | None, classes: Classes, affected_classes: Flags,
     found: Callable[[str], str], quiet: str, numbers: Mapping[str, Number],
     *, harm: NDArray[Any] | None = None, details: tuple[Mapping[str, Number], ...] = (),
 ) -> Finding:  # fmt: skip
-    """The finding that all rows of some classes are affected, the largest (or by `harm`) first.
+    """Makes the finding that all rows of some classes are affected, sorted by size (or `harm`).
 
-    `found` says it of so many rows, `quiet` is what is said where there are none.
+    `found` makes the sentence from the affected rows; `quiet` is the sentence if there are none.
     """
-    affected = int(classes.class_rows[harmed].sum())
+    affected = int(classes.class_rows[affected_classes].sum())
     sentence = found(rows_text(affected)) if affected else quiet
-    worst = rank_worst(harmed, classes.size if harm is None else harm)
+    worst = rank_worst(affected_classes, classes.size if harm is None else harm)
     return Finding(attack, attribute, sentence, affected, classes.n_rows, worst, numbers, details)
 
 
-def rank_worst(harmed: Flags, harm: NDArray[Any]) -> tuple[int, ...]:
-    """The numbers of the classes that are harmed most, the first of equal ones first.
+def rank_worst(affected_classes: Flags, harm: NDArray[Any]) -> tuple[int, ...]:
+    """Returns the numbers of the worst affected classes, the first of equal ones first.
 
     >>> rank_worst(np.array([True, False, True]), np.array([1.0, 9.0, 2.0]))
     (3, 1)
     """
-    at = np.flatnonzero(harmed)
+    at = np.flatnonzero(affected_classes)
     order = np.lexsort((at, -harm[at].astype(np.float64)))[:MOST_CLASSES]
     return tuple(int(number) + 1 for number in at[order])
 
 
 def measure_belief(classes: Classes, attribute: str) -> Belief:
-    """What a guess is worth before and after (Li et al. 2007): closeness limits B1 → B2 alone."""
+    """Measures guesses (Li et al. 2007); closeness limits only the step from B1 to B2."""
     histogram = classes.histogram(attribute)
     table = classes.merge_histogram(attribute, np.zeros(classes.count, np.int64), 1).dense()[0]
     table, values = table.astype(np.float64), max(classes.attributes[attribute].values, 1)
@@ -158,7 +158,7 @@ def measure_belief(classes: Classes, attribute: str) -> Belief:
     share = table[table > 0] / table.sum()
     unknown = float((count * np.log2(size[histogram.owner()] / count)).sum() / count.sum())
     everyone, everyone_in_classes = table.sum(), size.sum()
-    if classes.persons is not None:  # who has several values counts for each of them
+    if classes.persons is not None:  # a person with several values counts for each
         everyone, everyone_in_classes = classes.everyone, classes.size.sum()
     by_class = float(commonest.sum() / everyone_in_classes)
     guess = (1 / values, float(table.max() / everyone), by_class)

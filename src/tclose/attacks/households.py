@@ -1,8 +1,8 @@
-"""The risk of a household: that somebody of it is recognized, and that its members together are.
+"""The risk of households: that a member is recognized, or all members by their combination.
 
-Whoever recognizes one member knows which rows are the others', if the table says who lives
-together, and often enough without. The chance that nobody is recognized is Π (1 − 1/n) over the
-members, n the size of the class of each; a household of several is at higher risk than any of them.
+Recognizing one member identifies the rows of the others, if the table says who lives together, and
+often even if not. The chance that nobody is recognized is Π (1 − 1/n) over the members, with n the
+size of each one's class; a household of several people has a higher risk than any of its members.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from tclose.plain import rows_text
 
 
 def find_households(release: BoundTable, original: Alignment | None) -> list[Finding]:
-    """How likely somebody of a household is recognized; and whether members together stand out,
-    where the release says who belongs together. Nothing where nobody says who does."""
+    """Finds how likely a member of a household is recognized, and which combinations stand out.
+
+    The latter only if the release says who lives together. Returns no finding if neither table says
+    it.
+    """
     column = release.policy.household
     assert column is not None
     classes = release.classes
-    is_told = column in release.source.columns and not _is_masked(release, column)
-    if is_told:
+    is_released = column in release.source.columns and not _is_masked(release, column)
+    if is_released:
         of_row = classes.cell_class[locate_rows(release)]
         home = _number_homes(release, column)
         who = _number_persons(release)
@@ -40,17 +43,17 @@ def find_households(release: BoundTable, original: Alignment | None) -> list[Fin
         of_row = owner[kept]
         home = _number_homes(original.original, column)[kept]
         who = _number_persons(original.original)[kept]
-    # A person with several rows is one member, as easy to find as in the smallest of the classes.
+    # A person with several rows is one member, found as easily as in the smallest of the classes.
     order = np.lexsort((classes.size[of_row], who, home))
     first = np.unique(np.stack([home[order], who[order]]), axis=1, return_index=True)[1]
     member = order[first]
     risk = measure_risk(home[member], classes.size[of_row[member]].astype(np.int64))
     found = [_report_risk(release, risk, home, of_row)]
-    return [*found, _report_structure(release, home, of_row)] if is_told else found
+    return [*found, _report_structure(release, home, of_row)] if is_released else found
 
 
 def measure_risk(home: Ints, size: Ints) -> Floats:
-    """The chance that one of the members of each household is recognized, by their classes' sizes.
+    """Returns the chance that a member of each household is recognized, from sizes of classes.
 
     >>> measure_risk(np.array([0, 0, 1]), np.array([2, 4, 1])).tolist()
     [0.625, 1.0]
@@ -61,7 +64,7 @@ def measure_risk(home: Ints, size: Ints) -> Floats:
 
 
 def count_alike(home: Ints, of_row: Ints) -> Ints:
-    """How many households have rows in the same classes, as often, for each of them.
+    """Counts the households with equally many rows in the same classes, for each household.
 
     >>> count_alike(np.array([0, 0, 1, 1, 2]), np.array([3, 5, 5, 3, 3])).tolist()
     [2, 2, 1]
@@ -78,11 +81,11 @@ def count_alike(home: Ints, of_row: Ints) -> Ints:
 def _report_risk(release: BoundTable, risk: Floats, home: Ints, of_row: Ints) -> Finding:
     k, rows = find_threshold(release), np.bincount(home)
     high = risk > 1 / k + 1e-12
-    harmed = np.zeros(release.classes.count, dtype=bool)
-    harmed[of_row[high[home]]] = True
+    affected_classes = np.zeros(release.classes.count, dtype=bool)
+    affected_classes[of_row[high[home]]] = True
     affected = int(rows[high].sum())
     sentence = (
-        f"Somebody of a household is recognized with {risk.mean():.1%} on the average and "
+        f"Somebody of a household is recognized with {risk.mean():.1%} on average and "
         f"{risk.max():.1%} at worst; with more than one in {k:,} in "
         f"{np.count_nonzero(high):,} of {len(risk):,} households ({rows_text(affected)})."
     )
@@ -93,7 +96,7 @@ def _report_risk(release: BoundTable, risk: Floats, home: Ints, of_row: Ints) ->
         "expected households": float(risk.sum()),
         "threshold": 1 / k,
     }
-    worst = rank_worst(harmed, -release.classes.size)
+    worst = rank_worst(affected_classes, -release.classes.size)
     return Finding("household", None, sentence, affected, len(home), worst, numbers)
 
 
@@ -101,20 +104,20 @@ def _report_structure(release: BoundTable, home: Ints, of_row: Ints) -> Finding:
     alike, rows, k = count_alike(home, of_row), np.bincount(home), find_threshold(release)
     few = alike < k
     affected = int(rows[few].sum())
-    harmed = np.zeros(release.classes.count, dtype=bool)
-    harmed[of_row[few[home]]] = True
+    affected_classes = np.zeros(release.classes.count, dtype=bool)
+    affected_classes[of_row[few[home]]] = True
     sentence = (
         f"The table says who lives together: {np.count_nonzero(few):,} of {len(alike):,} "
         f"households ({rows_text(affected)}) have members in classes as fewer than {k:,} "
-        f"households have, and {np.count_nonzero(alike == 1):,} as no other has; whoever knows all "
-        "members finds these."
+        f"households have, and {np.count_nonzero(alike == 1):,} as no other has; anyone who knows "
+        "all members finds these."
     )
     numbers: dict[str, Number] = {
         "households": len(alike),
         "unique households": int(np.count_nonzero(alike == 1)),
         "fewest alike": int(alike.min()),
     }
-    worst = rank_worst(harmed, -release.classes.size)
+    worst = rank_worst(affected_classes, -release.classes.size)
     return Finding("household structure", None, sentence, affected, len(home), worst, numbers)
 
 
@@ -124,7 +127,7 @@ def _is_masked(table: BoundTable, column: str) -> bool:
 
 
 def _number_homes(table: BoundTable, column: str) -> Ints:
-    """The household of every row; who has none is one."""
+    """Numbers the household of every row; a row without one is a household by itself."""
     dictionary, code = encode_rows(table.source, column)
     alone = np.flatnonzero(code >= dictionary.known)
     code = code.copy()
@@ -133,7 +136,7 @@ def _number_homes(table: BoundTable, column: str) -> Ints:
 
 
 def _number_persons(table: BoundTable) -> Ints:
-    """The person of every row: each row's own, unless a column names them."""
+    """Numbers the person of every row; every row is one, unless a column names persons."""
     subject = table.policy.subject
     if subject is None or subject not in table.source.columns:
         return np.arange(table.cells.n_rows)

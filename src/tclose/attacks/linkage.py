@@ -1,8 +1,8 @@
 """Linkage: somebody who has the original's quasi-identifiers looks for each person's row.
 
-The nearest box is taken: a class that covers the person, else the one with the smallest gap; of
-several the narrowest, and of its rows any. Where rows are not linked, every guess is taken to hit
-the right class, which is the most that is possible.
+The guess is the nearest box: a class that covers the person, else the one with the smallest gap; of
+several the narrowest, and any of its rows. Where rows are not linked, every guess is assumed to hit
+the right class, which is the worst case.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from tclose.kernels.classes.boxes import BoxGaps
 from tclose.plain import rows_text
 
 MOST_PAIRS = 2_000_000_000
-"""How many people × classes are compared one by one; of more, people are drawn by chance."""
+"""The largest number of pairs of people and classes to compare; beyond it people are sampled."""
 
 
 def find_order(found: Alignment) -> Finding:
-    """Whether rows stand where the original has them: then a list in its order tells whose."""
+    """Finds whether rows are in the order of the original, so that a list identifies them."""
     total = found.release.classes.n_rows
-    tells = found.in_order and len(found.release.cells.rows) > 1
-    if tells:
+    same_order = found.in_order and len(found.release.cells.rows) > 1
+    if same_order:
         sentence = (
-            "The rows stand in the order of the original: whoever has a list of the people in that "
-            "order reads off everybody's row."
+            "The rows are in the order of the original: anyone who has a list of the people in "
+            "that order can read off everybody's row."
         )
     else:
-        sentence = "The order of the rows is not that of the original, so it tells nobody's row."
-    return Finding("order", None, sentence, total if tells else 0, total)
+        sentence = "The order of the rows is not that of the original, so it reveals nobody's row."
+    return Finding("order", None, sentence, total if same_order else 0, total)
 
 
 def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
-    """How often the guess is right, and for how many rows that is likelier than 1/k."""
+    """Finds how often the guess is right, and for how many rows that is likelier than 1/k."""
     names = found.release.classes.quasi
     tuples, first = group_codes([found.original.cells.codes[name] for name in names])
     some = np.arange(len(first))
@@ -67,11 +67,11 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
     high = chance * k > 1
     affected = round(float(weight @ high) / seen * total)
     rate = float(weight @ chance) / seen
-    harmed = np.zeros(classes.count, dtype=bool)
+    affected_classes = np.zeros(classes.count, dtype=bool)
     if number is not None:
-        harmed[number[high]] = True
+        affected_classes[number[high]] = True
     sentence = (
-        "Whoever has everybody's quasi-identifiers and takes the nearest class finds the right "
+        "Anyone who has everybody's quasi-identifiers and takes the nearest class finds the right "
         f"row with {rate:.2%}; for {rows_text(affected)} with more than one in {k:,}."
     )
     numbers = {
@@ -80,11 +80,13 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
         "rows tried": int(weight.sum()),
         "known whose row is whose": found.linked is not None,
     }
-    return Finding("linkage", None, sentence, affected, total, rank_worst(harmed, -size), numbers)
+    return Finding(
+        "linkage", None, sentence, affected, total, rank_worst(affected_classes, -size), numbers
+    )
 
 
 def _measure_gaps(found: Alignment) -> BoxGaps:
-    """What gaps are measured on: places and ends of values as shares of a column's range."""
+    """Returns the scale for gaps: places and ends of values as shares of the column's range."""
     first = np.cumsum([0, *(column.values + 1 for column in found.covering.columns)])
     positions, ends = [], []
     for column in found.covering.columns:

@@ -1,8 +1,8 @@
-"""Minimality: classes that only their sensitive values explain (Wong et al. 2007).
+"""Minimality: classes that can only be explained by their sensitive values (Wong et al. 2007).
 
-Where some cut of a class in two leaves k rows on both sides, but every such cut would break what is
-promised about sensitive values, these are why the class was left whole: they lie unevenly inside.
-Of very many cuts some are tried, spread evenly; of very many classes some, drawn by chance.
+If a class could be cut in two with k rows on both sides, but every such cut would break a
+requirement on sensitive values, then these are the reason why it was not cut: they are distributed
+unevenly inside. Of very many cuts some are tried, spread evenly; of very many classes a sample.
 """
 
 from __future__ import annotations
@@ -23,39 +23,40 @@ from tclose.requirements import Requirement, failing_classes, list_stated
 from tclose.requirements.classes import Classes, partition_cells
 
 COST = 1e-6
-"""Seconds that an ordinary core takes to put a cell on a side of a cut and judge it by one
+"""Seconds that an ordinary core takes to put a cell on one side of a cut and judge it by one
 requirement."""
 FEWEST = 15
-"""How many cuts of a class along a column are tried, however large the table is."""
+"""The number of cuts of a class along a column that are tried at least."""
 CHUNK = 1_000_000
-"""Cells that are judged at once."""
+"""The largest number of cells judged at once."""
 
 
 def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -> Finding | str:
-    """Classes that only sensitive values kept whole; in words, why it is not tried where it is not.
+    """Finds classes that only sensitive values kept whole, or says why this cannot be tried.
 
-    Where rows have weights, or persons several rows, halves would have to be counted anew. Where
-    the effort is not enough for all cuts, fewer are tried, and then of some classes only.
+    It is not tried if rows have weights or persons have several rows, because halves would have to
+    be counted again. If the effort is not enough for all cuts, fewer are tried, then of fewer
+    classes.
     """
     assert found.linked is not None
     original = found.original
     sensitive = [each for each in list_stated(original) if each.attribute is not None]
-    promised = [requirement for requirement in sensitive if requirement.capabilities.self_contained]
+    judged = [requirement for requirement in sensitive if requirement.capabilities.self_contained]
     if not sensitive:
-        return "nothing is promised about sensitive attributes"
+        return "no requirement is about sensitive attributes"
     if original.cells.weight is not None or original.cells.persons is not None:
         return "it is tried only where every row counts as one"
-    if not promised:
+    if not judged:
         names = sorted({requirement.name for requirement in sensitive})
-        return f"{' and '.join(names)} is not judged on halves of classes"
+        return f"{' and '.join(names)} cannot be judged on halves of classes"
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
     size, k = found.release.classes.size, find_threshold(found.release)
     places = found.covering.places(found.original.cells)[cells]
     ranks = [rank_values(number, place, len(size)) for place in places.T]
-    held, work = np.bincount(number, minlength=len(size)), effort / (COST * len(promised))
+    held, work = np.bincount(number, minlength=len(size)), effort / (COST * len(judged))
 
     def count_sides(most: int) -> Ints:
-        """How often a cell of each class is put on a side of a cut."""
+        """Counts how often cells of each class are put on a side of a cut."""
         cuts: Ints = np.sum([np.minimum(highest, most) for _, highest in ranks], axis=0)
         return held * cuts
 
@@ -66,19 +67,19 @@ def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -
     if count_sides(most).sum() > work:
         drawn = draw_within(count_sides(most), work, seed)
     people = _repeat_cells(found.original.classes, cells, found.linked.rows)
-    cuts = _CutJudge(people, number, len(size), k, promised)
+    cuts = _CutJudge(people, number, len(size), k, judged)
     every = True
     for rank, highest in ranks:
         highest = np.where(drawn, highest, 0)
         every &= bool(highest.max(initial=0) <= most)
         cuts.try_all(rank, list_borders(highest, most))
     possible = cuts.possible & drawn
-    harmed = possible & ~cuts.harmless
-    count, classes = int(harmed.sum()), found.release.classes
+    affected_classes = possible & ~cuts.harmless
+    count, classes = int(affected_classes.sum()), found.release.classes
     finding = report_classes(
-        "minimality", None, classes, harmed,
+        "minimality", None, classes, affected_classes,
         lambda rows: f"{classes_text(count)} with {rows} could be cut in two as far as their size "
-        "goes, but not without breaking what is promised about sensitive values: whoever knows the "
+        "goes, but not without breaking a requirement on sensitive values: anyone who knows the "
         "method can tell that these lie unevenly inside.",
         "No class was left whole because of its sensitive values alone.",
         {
@@ -92,27 +93,27 @@ def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -
 
 
 def _extend(finding: Finding, classes: Classes, drawn: Flags, seed: int) -> Finding:
-    """What was found among the rows tried, taken for all."""
+    """Scales a finding among the rows tried to all rows."""
     tried = int(classes.class_rows[drawn].sum())
     affected = round(finding.affected / max(tried, 1) * classes.n_rows)
     sentence = finding.sentence + describe_sample(tried, classes.n_rows, seed)
     if affected:
-        sentence += f" Taken for all, these are about {affected:,} rows."
+        sentence += f" Scaled to all rows, these are about {affected:,}."
     return replace(finding, affected=affected, sentence=sentence)
 
 
 class _CutJudge:
-    """Tries cuts of classes, many at once: which are possible, and which of them do no harm.
+    """Tries cuts of many classes at once: which are possible, and which break no requirement.
 
-    Cells of cut classes stand once for every cut. All other rows are one class, with so many
-    copies of the table that its distributions stay as they are.
+    Cells of cut classes are repeated for every cut. All other rows form one class, together with so
+    many copies of the table that its distributions do not change.
     """
 
     def __init__(
-        self, people: Classes, number: Ints, classes: int, k: int, promised: Sequence[Requirement]
+        self, people: Classes, number: Ints, classes: int, k: int, judged: Sequence[Requirement]
     ) -> None:
         self.people, self.number, self.classes = people, number, classes
-        self.k, self.promised = k, promised
+        self.k, self.judged = k, judged
         self.possible, self.harmless = (np.zeros(classes, dtype=bool) for _ in range(2))
         self.alike, self.first = group_codes([
             *people.cell_codes.values(), *(each.group for each in people.masked.values())
@@ -122,7 +123,7 @@ class _CutJudge:
         self.tried: list[Flags] = []
 
     def try_all(self, rank: Ints, borders: Iterable[Ints]) -> None:
-        """Cuts along one column: a cell whose rank reaches its class's border is above."""
+        """Tries cuts along one column: cells whose rank reaches their class's border are above."""
         rows, held = self.people.cell_rows, 0
         for border in borders:
             side = 2 * self.number + (rank >= border[self.number])
@@ -142,7 +143,7 @@ class _CutJudge:
         self._judge()
 
     def _judge(self) -> None:
-        """Judges the cuts that wait."""
+        """Judges the cuts in `waiting`."""
         if not self.waiting:
             return
         cells = np.concatenate([kept for kept, _ in self.waiting])
@@ -158,7 +159,7 @@ class _CutJudge:
         )
         seen = partition_cells(every, np.concatenate(label))
         broken = np.zeros(self.classes * copies + 1, dtype=bool)
-        broken[seen.origin[failing_classes(self.promised, seen)] // 2] = True
+        broken[seen.origin[failing_classes(self.judged, seen)] // 2] = True
         for allowed, breaks in zip(
             self.tried, broken[:-1].reshape(copies, self.classes), strict=True
         ):
@@ -167,7 +168,7 @@ class _CutJudge:
 
 
 def _repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
-    """The cells of a table, some of them several times, with weights of their own."""
+    """Returns cells of a table, some of them several times, with other numbers of rows."""
     return replace(
         classes,
         cell_class=classes.cell_class[cells],
@@ -178,7 +179,7 @@ def _repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
 
 
 def rank_values(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
-    """The rank of each cell's value among those of its class, and the highest of each class.
+    """Ranks each cell's value among those of its class; also returns the highest rank per class.
 
     >>> rank_values(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
     (array([1, 0, 0, 1]), array([1, 0]))
@@ -190,7 +191,9 @@ def rank_values(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
 
 
 def list_borders(cuts: Ints, most: int) -> Iterator[Ints]:
-    """Cut after cut: the rank at which the upper side of each class begins; past all, if no more.
+    """Yields borders, cut after cut: the rank where the upper side of each class begins.
+
+    A class without further cuts gets a border above all its ranks.
 
     >>> [border.tolist() for border in list_borders(np.array([3, 1]), 9)]
     [[1, 1], [2, 2], [3, 2]]

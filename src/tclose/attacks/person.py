@@ -1,10 +1,9 @@
-"""What is believed about one person: before, from the table, and from the class (B0, B1, B2).
+"""What can be believed about one person: before, from the table, and from the class (B0, B1, B2).
 
-The belief in a value is proportional to how many rows have it, of the table or of the classes that
-fit the person, times what was believed before of this person in particular. That is Bayes' rule
-where every way to give the rows of a class to its people is as likely as any other, and nothing is
-known of the others beforehand (`docs/explanation/attacks.md`). What is known for certain not to be
-is believed with 0 from the beginning.
+The belief in a value is proportional to the number of rows with it, in the table or in the classes
+that match the person, times what was believed before about this person. This is Bayes' rule if all
+assignments of a class's rows to its people are equally likely and nothing is known about the others
+beforehand (`docs/explanation/attacks.md`). Values that are ruled out have belief 0 throughout.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ Shares = tuple[Fraction, ...]
 
 @dataclass(frozen=True, repr=False)
 class PersonBelief(Tabular, Drawable):
-    """What is believed about one person's sensitive value; who the person is, is not kept."""
+    """Beliefs about one person's sensitive value; the person's identity is not kept."""
 
     source: str
     attribute: str
     rows: int
-    """The rows that fit the person."""
+    """The number of rows that match the person."""
     classes: tuple[int, ...]
-    """The numbers of the classes that they are in."""
+    """The numbers of the classes with these rows."""
     values: tuple[str, ...]
     before: Shares
-    """B0: what is believed of each value before anything is published."""
+    """B0: the belief in each value before anything is published."""
     table: Shares
-    """B1: once the table's own distribution is known."""
+    """B1: the belief once the table's own distribution is known."""
     group: Shares | None
-    """B2: for whoever knows the classes that fit. None where none does, or none agrees with what
-    is known of the person: then the person is not in the release."""
+    """B2: the belief of somebody who knows the matching classes. None if no class matches, or none
+    agrees with what is known of the person: then the person is not in the release."""
 
     @property
     def headline(self) -> str:
@@ -58,7 +57,7 @@ class PersonBelief(Tabular, Drawable):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The same in words, without any value."""
+        """The beliefs in words, without any value."""
         steps = [("before", self.before), ("from the table", self.table)]
         steps += [("from the class", self.group)] if self.group else []
         guess = ", ".join(f"{share_text(float(max(belief)))} {words}" for words, belief in steps)
@@ -67,7 +66,10 @@ class PersonBelief(Tabular, Drawable):
             return ("Nobody in the release fits this person.", best)
         fits = f"{rows_text(self.rows)} in {classes_text(len(self.classes))} fit this person."
         if self.group is None:
-            return (fits, "None of them agrees with what is known: the person is not there.", best)
+            disagreement = (
+                "None of them agrees with what is known: the person is not in the release."
+            )
+            return (fits, disagreement, best)
         if max(self.group) == 1:
             return (fits, best, f"The {self.attribute} is certain.")
         old, new = max(zip(self.table, self.group, strict=True), key=lambda pair: pair[1] - pair[0])
@@ -75,7 +77,7 @@ class PersonBelief(Tabular, Drawable):
         return (fits, best, f"Belief in one {self.attribute} rises {rise} by knowing the class.")
 
     def records(self) -> list[dict[str, Any]]:
-        """A line for each value, the most believed first."""
+        """Returns a record for each value, the strongest belief first."""
         group = self.group or (None,) * len(self.values)
         lines = [
             {
@@ -91,10 +93,10 @@ class PersonBelief(Tabular, Drawable):
         return sorted(lines, key=lambda line: (-(line["class"] or 0.0), -line["table"]))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, with those of the attribute."""
-        told = {"source": self.source, "attribute": self.attribute, "rows": self.rows}
+        """Returns plain values, including those of the attribute."""
+        subject = {"source": self.source, "attribute": self.attribute, "rows": self.rows}
         counted = {"classes": [*self.classes], "sentences": [*self.sentences]}
-        return {**told, **counted, "beliefs": self.records()}
+        return {**subject, **counted, "beliefs": self.records()}
 
     def __str__(self) -> str:
         return escape_controls(" ".join(self.sentences))
@@ -108,9 +110,10 @@ def believe_of_person(
     ruled_out: Sequence[Any] = (),
     prior: Mapping[str, Any] | None = None,
 ) -> PersonBelief:
-    """Beliefs about a person of whom some quasi-identifiers are known.
+    """Computes beliefs about a person of whom some quasi-identifiers are known.
 
-    `prior` gives the belief in some values; the others that are not ruled out share the rest alike.
+    `prior` gives the belief in some values; the others that are not ruled out share the rest
+    equally.
     """
     name = _choose_attribute(release, attribute)
     classes, about = release.classes, release.attributes[name]
@@ -120,7 +123,7 @@ def believe_of_person(
     before = _read_prior(about, len(whole), ruled_out, prior or {})
     table = _weigh(before, whole.tolist())
     if table is None:
-        what = "every value that the release has is ruled out"
+        what = "every value in the release is ruled out"
         raise UsageError(what, where=f"column {name!r}", hint="rule out fewer values")
     return PersonBelief(
         release.source.name,
@@ -135,7 +138,7 @@ def believe_of_person(
 
 
 def _weigh(before: Sequence[Fraction], rows: Sequence[int]) -> Shares | None:
-    """Belief in each value; None where nothing is left to believe."""
+    """Returns the belief in each value; None if all are 0."""
     weight = [belief * int(count) for belief, count in zip(before, rows, strict=True)]
     total = sum(weight, Fraction(0))
     return tuple(part / total for part in weight) if total else None
@@ -144,8 +147,8 @@ def _weigh(before: Sequence[Fraction], rows: Sequence[int]) -> Shares | None:
 def _choose_attribute(release: BoundTable, name: str | None) -> str:
     names = list(release.attributes)
     if not names:
-        hint = "say in the policy which column is sensitive"
-        raise UsageError("nothing is sensitive, so there is nothing to learn", hint=hint)
+        hint = "declare in the policy which column is sensitive"
+        raise UsageError("no column is sensitive, so there is nothing to learn", hint=hint)
     if name is None:
         return names[0]
     if name not in names:
@@ -155,13 +158,13 @@ def _choose_attribute(release: BoundTable, name: str | None) -> str:
 
 
 def _find_fitting(release: BoundTable, person: Mapping[str, Any]) -> Flags:
-    """The classes whose released values cover what is known of a person."""
+    """Flags the classes whose released values cover what is known of a person."""
     quasi, policy = release.classes.quasi, release.policy
     for name in person:
         if name not in quasi:
             hint = nearest(name, quasi) or f"one of {', '.join(quasi)}"
             raise UsageError(
-                "a name is no quasi-identifier of the release", where="person", hint=hint
+                "a name is not a quasi-identifier of the release", where="person", hint=hint
             )
     if not person:
         hint = f"such as {quasi[0]}=…"
@@ -181,7 +184,7 @@ def _find_fitting(release: BoundTable, person: Mapping[str, Any]) -> Flags:
 
 
 def _find_tree(release: BoundTable, name: str, known: Dictionary) -> Hierarchy | None:
-    """The column's hierarchy over what is known of the person; else over the released values."""
+    """Returns the column's hierarchy with the person's value, else with the released values."""
     spec = release.policy.columns[name].hierarchy
     if spec is not None and known.labels:
         with suppress(TcloseError):
@@ -192,11 +195,11 @@ def _find_tree(release: BoundTable, name: str, known: Dictionary) -> Hierarchy |
 def _read_prior(
     about: Attribute, values: int, ruled_out: Sequence[Any], prior: Mapping[str, Any]
 ) -> list[Fraction]:
-    """What is believed of every value, from what is ruled out and what is stated of some."""
+    """Returns the prior belief in every value, from `ruled_out` and what `prior` gives."""
     where = f"column {about.name!r}, prior"
     belief: list[Fraction | None] = [None] * values
     for at, value in enumerate(ruled_out, 1):
-        for code in _find_codes(about, str(value), f"value {at} that is ruled out"):
+        for code in _find_codes(about, str(value), f"ruled-out value {at}"):
             belief[code] = Fraction(0)
     if all(share is not None for share in belief):
         hint = "rule out fewer values"
@@ -208,22 +211,22 @@ def _read_prior(
         except (ValueError, TypeError):
             share = Fraction(-1)
         if not 0 <= share <= 1:
-            raise UsageError("a belief is a number in [0, 1]", where=where, hint="such as flu=0.3")
+            raise UsageError("a belief must lie in [0, 1]", where=where, hint="such as flu=0.3")
         for code in codes:
             if belief[code] is not None:
-                what = f"value {at} is stated twice, or ruled out as well"
-                raise UsageError(what, where=where, hint="say once what is believed of it")
+                what = f"value {at} is given twice, or also ruled out"
+                raise UsageError(what, where=where, hint="give its belief once")
             belief[code] = share / len(codes)
     rest = 1 - sum((share for share in belief if share is not None), Fraction(0))
     others = sum(share is None for share in belief)
     if rest < 0 or (rest > 0 and not others):
-        what = f"beliefs must add up to 1, and are {'more' if rest < 0 else 'less'}"
-        raise UsageError(what, where=where, hint="values that are not stated share the rest")
+        what = f"beliefs must add up to 1, and add up to {'more' if rest < 0 else 'less'}"
+        raise UsageError(what, where=where, hint="values that are not named share the rest")
     return [rest / others if share is None else share for share in belief]
 
 
 def _find_codes(about: Attribute, value: str, what: str) -> list[int]:
-    """The values that a name stands for: itself, or all below a group of the hierarchy."""
+    """Returns the codes that a name stands for: its own, or all below a group of the hierarchy."""
     if value in about.labels:
         return [about.labels.index(value)]
     tree = about.hierarchy

@@ -1,4 +1,4 @@
-"""Every attack that the given tables allow, one after the other."""
+"""Runs every attack that the given tables allow."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tclose.errors import DataError, UsageError
 
 Progress = Callable[[str], None]
 EFFORT = 5.0
-"""The work that attacks may take where nothing is said, in seconds of an ordinary core: half of it
-for minimality, the other half for deFinetti."""
+"""The default effort for attacks, in seconds of an ordinary core: half of it for minimality, the
+other half for deFinetti."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """A second release about the same people, and which of its rows are whose."""
+    """A second release about the same people, and which of its rows belong to whom."""
 
     release: BoundTable
     linked: LinkedRows | None
@@ -37,10 +37,10 @@ def attack_release(
     other: Other | None = None, seed: int = 1, effort: float = EFFORT, only_risks: bool = False,
     progress: Progress = lambda step: None,
 ) -> AttackReport:  # fmt: skip
-    """Tries every attack for which there is what it needs; says what could not be tried.
+    """Tries every attack for which the tables suffice; lists those that could not be tried.
 
-    Those that take long try as many rows as the effort is enough for (seconds of an ordinary core),
-    drawn by the seed. `only_risks` leaves all out but the risks of being recognized.
+    Long attacks try as many rows as the effort allows (seconds of an ordinary core), drawn by the
+    seed. `only_risks` leaves out everything but the risks of being recognized.
     """
     findings: list[Finding] = []
     lacking: list[str] = []
@@ -51,16 +51,16 @@ def attack_release(
     findings += find_reidentification(release, population)
     if release.policy.household is not None:
         progress("looking at households")
-        together = find_households(release, original)
-        findings += together
-        if not together:
+        households = find_households(release, original)
+        findings += households
+        if not households:
             lacking.append("household: needs to know who lives together (the original, linked)")
     if population is None:
         lacking.append("journalist: needs a population table")
     if not only_risks:
         findings += find_uniqueness(release)
     if only_risks:
-        lacking.append("every attack but the risks of being recognized: left out, as was asked")
+        lacking.append("every attack but the risks of being recognized: left out on request")
     elif original is None:
         lacking.append("order, linkage, minimality, deFinetti: need the original table")
     else:
@@ -105,13 +105,13 @@ def _attack_with_original(
 def _attack_both(release: BoundTable, other: Other) -> Iterator[Finding]:
     if other.linked is None:
         raise UsageError(
-            "the two releases have different numbers of rows, so nothing says whose row is whose",
+            "the releases have different numbers of rows, so it is not known whose row is whose",
             where=other.release.source.name,
-            hint="name a column that both have and that tells rows apart (key)",
+            hint="name a column in both that tells rows apart (key)",
         )
     if not values_agree(release, other.release, other.linked):
         raise DataError(
-            "rows that should be of the same person differ in a sensitive value",
+            "rows linked to the same person differ in a sensitive value",
             where=other.release.source.name,
             hint="were the rows shuffled? name a column that tells them apart (key)",
         )

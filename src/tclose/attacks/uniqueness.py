@@ -1,4 +1,4 @@
-"""Who is unique: in the population, by an estimate, and in the table by few columns already."""
+"""Uniqueness: in the population, by estimates, and in the table, by a few columns already."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tclose.distance.histogram import group_codes
 from tclose.verify.uniqueness import estimate_table
 
 MOST_COLUMNS = 3
-"""How many columns somebody is taken to know, at most."""
+"""The largest number of columns that an attacker is assumed to know."""
 MOST_LOOKS = 100_000_000
-"""How many classes × sets of columns are looked at, at most."""
+"""The largest number of classes × sets of columns to look at."""
 
 
 @dataclass(frozen=True)
 class SpecialUniques:
-    """Of every class: the fewest columns by which it is one unique row (0: none), and its score."""
+    """Per class: the fewest columns by which its only row is unique (0: none), and its score."""
 
     fewest: Ints
     score: Ints
 
 
 def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
-    """Rows of people who are estimated to be unique in the population, and special uniques."""
+    """Yields rows that are estimated to be unique in the population, and special uniques."""
     classes = release.classes
     estimated = estimate_table(release)
     if estimated is not None:
@@ -61,8 +61,8 @@ def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
         }
         yield report_classes(
             "special uniques", None, classes, found.fewest > 0,
-            lambda rows: f"{rows} are unique by {most} columns or fewer already: whoever knows "
-            "these finds them.",
+            lambda rows: f"{rows} are unique by {most} columns or fewer already: anyone who knows "
+            "these can find them.",
             f"No row is unique by {most} columns or fewer.",
             {**by_size, "highest score": int(found.score.max(initial=0))},
             harm=found.score,
@@ -70,11 +70,11 @@ def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
 
 
 def find_special_uniques(key: Ints, rows: Ints, most: int) -> SpecialUniques:
-    """The minimal sample uniques of every row (SUDA2: Manning, Haglin, Keane 2008).
+    """Finds the minimal sample uniques of every row (SUDA2: Manning, Haglin, Keane 2008).
 
     A set of columns is minimal if it makes a row unique and no part of it does. Its score is
-    Π_{i=s}^{M} (A - i) for s of A columns, M the most that are looked at (Elliot 2000): the fewer
-    columns, the more sets that hold it. A row's score is the sum.
+    Π_{i=s}^{M} (A - i) for s of A columns, with M the largest size looked at (Elliot 2000): the
+    fewer columns, the more sets contain it. A row's score is the sum over its sets.
 
     >>> found = find_special_uniques(np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]]), np.ones(3), 2)
     >>> found.fewest.tolist(), found.score.tolist()
