@@ -125,7 +125,7 @@ def test_problems_of_text_and_table_come_together() -> None:
         pytest.param(sensitive(distance="hierarchical"), {}, "needs a hierarchy", id="no tree"),
         pytest.param(sensitive(distance="matrix"), {}, "matrix = ", id="matrix without file"),
         pytest.param(
-            sensitive(distance={"name": "kl", "over": "equal"}), {}, "options of smoothed-js only", id="over"
+            sensitive(distance={"name": "kl", "over": "equal"}), {}, "smoothed-js only", id="over"
         ),
         pytest.param(
             sensitive(distance={"smoothed-js": {"bandwidth": 0}}), {}, "positive", id="bandwidth"

@@ -138,7 +138,7 @@ def test_no_release_where_the_whole_table_is_too_far() -> None:
         ({"role": "quasi", "reference": "uniform"}, "a reference needs t"),
         ({"role": "sensitive", "t": 0.2, "reference": "register"}, "'table' or 'uniform'"),
         ({"role": "sensitive", "t": 0.2, "reference": {}}, "give one reference"),
-        ({"role": "sensitive", "t": 0.2, "reference": {"shares": {"3": -1}}}, "must not be negative"),
+        ({"role": "sensitive", "t": 0.2, "reference": {"shares": {"3": -1}}}, "not be negative"),
         ({"role": "sensitive", "t": 0.2, "reference": {"shares": {"3": 0}}}, "nor all 0"),
         ({"role": "sensitive", "t": 0.2, "reference": {"shares": {"much": 1}}}, "column's type"),
         ({"role": "sensitive", "t": 0.2, "reference": {"file": "no.csv"}}, "cannot be read"),

@@ -70,7 +70,7 @@ def test_little_effort_draws_rows_by_the_seed_and_says_how_many() -> None:
 def test_little_effort_asks_fewer_queries_but_not_too_few() -> None:
     error = measure(queries=500, effort=600 * ASKED * 2 * 300)["query-error"]
     assert FEWEST < error.numbers["queries"] < 500
-    assert error.note == f"{int(error.numbers['queries'])} of 500 queries asked"
+    assert error.note == f"{int(error.numbers['queries'])} of 500 queries used"
     assert measure(queries=500, effort=0.0)["query-error"].numbers["queries"] == FEWEST
     assert measure(queries=7, effort=0.0)["query-error"].note == ""
 
@@ -89,7 +89,7 @@ def test_measures_can_be_left_out_and_progress_counts_the_others() -> None:
     assert "loss" in names and not {"reconstruction", "query-error"} & set(names)
     told = [step for step in steps if step.startswith("measuring")]
     assert told[0].endswith(f"1 of {len(names)}") and len(told) == len(names)
-    with pytest.raises(UsageError, match="no measure called 'los'"):
+    with pytest.raises(UsageError, match="unknown measure: 'los'"):
         measure(without=["los"])
 
 

@@ -1,6 +1,6 @@
-"""What is lost when values are released less precisely, and what is left.
+"""Measures of what a release loses, and of what it is still good for.
 
-The loss of a generalization is what searches make small; every other measure looks at a release
-beside its original: how much of its domain a value covers, how many bits it would take to tell the
-original values again, how wrong random counts are, what a model is worth that saw only the release.
+Searches minimize the loss of generalization. All other measures compare a release with its
+original: the share of its domain that a value covers, the bits needed to restore the original
+values, the errors of random counts, the accuracy of a model that learned from the release.
 """

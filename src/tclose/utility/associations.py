@@ -1,11 +1,11 @@
-"""Associations: how strongly columns go together, in the release as in the raw table.
+"""Associations: how strongly columns depend on each other, in the release and in the raw table.
 
 Cramér's V of every two quasi-identifiers, and of every quasi-identifier with every sensitive
-attribute and with the target of learning, if there is one. A column of more than 20 values counts
-in 20 runs of neighbouring values (along the number line, the leaves of its hierarchy, or names)
-with about equally many rows. The release's tables of two columns are rebuilt as a reader would: the
-rows of a class are spread evenly over the values that it covers. Rows that were left out are not in
-them.
+attribute and with the target of learning, if there is one. A column of more than 20 values is
+grouped into 20 runs of neighbouring values (along the number line, the leaves of its hierarchy, or
+names) with about equally many rows. The release's tables of two columns are rebuilt as a reader
+would: the rows of a class are spread evenly over the values that it covers. Rows that were left out
+are not in them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ASSOCIATIONS = "associations"
 MOST_GROUPS = 20
 MEANING = "change of Cramér's V between columns, over what it was in the raw table"
 BLOCK = 100_000
-"""Classes that are looked at together."""
+"""The number of classes processed together."""
 Tables = tuple[str, str, Floats, Floats]
-"""Two columns, how many raw rows have both of two groups, and how many of the rebuilt."""
+"""Two columns, and the rows per pair of their groups: in the raw table, and rebuilt."""
 
 
 def measure_associations(pair: Pair, target: str | None = None) -> Measure:
-    """Σ |V(release) − V(raw)| / Σ V(raw): 0 where all are kept, 1 where nothing is left.
+    """Σ |V(release) − V(raw)| / Σ V(raw): 0 if all are kept, 1 if nothing is left.
 
     >>> import pyarrow as pa, tclose
     >>> table = pa.table({"age": [20, 20, 60, 60], "ill": ["a", "a", "b", "b"]})
@@ -60,7 +60,7 @@ def measure_associations(pair: Pair, target: str | None = None) -> Measure:
 
 
 def measure_cramers_v(table: Floats, like: Floats | None = None) -> float:
-    """√(χ² / (n (min(rows, columns) − 1))); rows and columns are those with entries in `like`.
+    """√(χ² / (n (min(rows, columns) − 1))); counts rows and columns with entries in `like`.
 
     >>> measure_cramers_v(np.array([[2.0, 0.0], [0.0, 2.0]])), measure_cramers_v(np.ones((2, 2)))
     (1.0, 0.0)
@@ -87,7 +87,7 @@ def _add_changes(values: list[tuple[float, float]]) -> float:
 
 
 def _list_tables(pair: Pair, target: str | None) -> Iterator[Tables]:
-    """Every two columns, both with how many rows have each pair of groups, raw and rebuilt."""
+    """Yields every two columns with the rows per pair of groups, raw and rebuilt."""
     columns, classes = pair.covering.columns, pair.release.classes
     places = pair.covering.places(pair.original.cells)
     rows = pair.original.cells.rows.astype(np.float64)
@@ -109,7 +109,7 @@ def _list_tables(pair: Pair, target: str | None) -> Iterator[Tables]:
         least = np.maximum(raw, -1)
         known = int(max(least.max(initial=0), theirs.max(initial=0))) + 1
         number = _group_values(add_by_group(rows, np.where(least < 0, known, least), known + 1))
-        raw, theirs = number[least], number[np.maximum(theirs, -1)]  # the last: a missing one
+        raw, theirs = number[least], number[np.maximum(theirs, -1)]  # the last is a missing value
         others.append((name, cells, raw, classes.cell_class, theirs, rows, released))
     if target is not None and target not in pair.original.attributes:
         seen = encode_target(pair, target)
@@ -127,14 +127,14 @@ def _list_tables(pair: Pair, target: str | None) -> Iterator[Tables]:
 
 
 def _group_values(rows: Ints | Floats) -> Ints:
-    """The group of each value: its own, or one of so many runs of neighbours."""
+    """Returns the group of each value: its own, or a run of neighbours if there are many."""
     if np.count_nonzero(rows) <= MOST_GROUPS:
         return np.cumsum(rows > 0) - (rows > 0)
     return split_evenly(rows, MOST_GROUPS)
 
 
 def _share_labels(pair: Pair, at: int, group: Ints) -> Floats:
-    """[released values, groups]: how a row with a released value is spread over the groups."""
+    """Returns [released values, groups]: the share of a released value's rows in each group."""
     boxes = pair.covering.columns[at]
     width = np.maximum(boxes.width, 1)
     groups = range(int(group.max()) + 1)

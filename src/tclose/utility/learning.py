@@ -1,10 +1,10 @@
-"""Learning: what is a model worth that saw only the release, on rows as they really are?
+"""Learning: how good is a model that learned from the release, tested on raw rows?
 
-Three models learn to tell a target column from the quasi-identifiers, once from raw rows, once from
-released ones, always tested on raw rows that none of them saw, as far as rows are linked. Numbers
-and dates count by their value or the middle of their interval, standardized; everything else by an
-indicator for each of the commonest values, shared out evenly where a released value covers several.
-Needs scikit-learn: the extra `learn`.
+Three models learn to predict a target column from the quasi-identifiers, once from raw rows and
+once from released ones. They are always tested on raw rows that none of them saw, as far as rows
+are linked. Numbers and dates are features by their value or the middle of their interval,
+standardized; everything else by an indicator for each of the commonest values, split evenly if a
+released value covers several. Needs scikit-learn: the extra `learn`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOST_ROWS = 40_000
 MOST_VALUES = 20
 MOST_INDICATORS = 48
 BOOSTED_TREES = 100
-"""Trees of the gradient-boosted model, shared out among the target's values if it has several."""
+"""Trees of the gradient-boosted model, divided by the number of the target's values if several."""
 FEWEST_ROUNDS = 10
 MEANING = "accuracy lost by learning from the release instead of the raw table"
 
 
 def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
-    """Accuracy and AUC of models from the release, against raw ones and the majority."""
+    """Measures accuracy and AUC of models from the release, beside raw ones and the majority."""
     refuse_target(pair, target)
     seen = encode_target(pair, target)
     mine, other, cell, classes = seen.raw, seen.released, seen.cell, seen.classes
@@ -51,8 +51,8 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     numbers = {"majority": float((mine[test] == np.bincount(mine[train]).argmax()).mean())}
     best: dict[str, list[float]] = {"raw": [], "release": []}
     for name, model in models.items():
-        taught = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
-        for source, (features, answer) in taught.items():
+        training = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
+        for source, (features, answer) in training.items():
             accuracy, auc = _score_model(
                 model, features, answer, raw[cell[test]], mine[test], classes
             )
@@ -70,7 +70,7 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
 
 
 def measure_auc(truth: Flags, score: Floats) -> float:
-    """The chance that a row with the value scores higher than one without; ties count half.
+    """Returns the chance that a row with the value scores above one without; ties count half.
 
     >>> measure_auc(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
     0.75
@@ -86,21 +86,21 @@ def measure_auc(truth: Flags, score: Floats) -> float:
 
 
 class EncodedTarget(NamedTuple):
-    """A column that is learned, of every row of both tables."""
+    """The target column of every row of both tables, as codes."""
 
     raw: Ints
-    """What is learned of each raw row."""
+    """[raw rows]: the code of the target."""
     released: Ints
-    """The same of each released row; −1 where the original has no such value."""
+    """[released rows]: the code of the target; −1 if the original does not have the value."""
     cell: Ints
-    """The cell of each raw row."""
+    """[raw rows]: the cell."""
     class_of_row: Ints
-    """The class of each released row."""
+    """[released rows]: the class."""
     classes: int
 
 
 def encode_target(pair: Pair, target: str) -> EncodedTarget:
-    """Reads the target of every row of both tables, as `group_target` groups its values."""
+    """Reads the target of every row of both tables, with values grouped by `group_target`."""
     dictionary, codes = encode_rows(pair.original.source, target)
     theirs, other = encode_rows(pair.release.source, target)
     meaning = group_target(dictionary, np.bincount(codes, minlength=dictionary.known + 1))
@@ -121,7 +121,7 @@ def _make_models(seed: int, classes: int = 2) -> dict[str, Any]:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
         what = "learning needs scikit-learn, which is not installed"
-        hint = "pip install 'tclose[learn]', or leave the target out"
+        hint = "pip install 'tclose[learn]', or leave out the target"
         raise UsageError(what, where="target", hint=hint) from None
     rounds = max(BOOSTED_TREES // (classes if classes > 2 else 1), FEWEST_ROUNDS)
     return {
@@ -134,7 +134,7 @@ def _make_models(seed: int, classes: int = 2) -> dict[str, Any]:
 
 
 def refuse_target(pair: Pair, target: str) -> None:
-    """Raises where the target cannot be learned, before anything else is measured."""
+    """Raises UsageError if the target cannot be learned, before anything else is measured."""
     _make_models(seed=1)
     column = pair.original.policy.columns.get(target)
     if column is not None and column.role in ("quasi", "identifier"):
@@ -144,7 +144,11 @@ def refuse_target(pair: Pair, target: str) -> None:
 
 
 def group_target(dictionary: Dictionary, rows: Ints | Floats) -> Ints:
-    """What is learned of each code: its value; of many numbers, which half; of many, the common."""
+    """Returns what is learned for each code: its value; if there are many, a half or the commonest.
+
+    Many numbers are divided into a lower and an upper half; of many other values the commonest
+    MOST_VALUES are learned and the others count as one.
+    """
     known = dictionary.known
     if known <= MOST_VALUES:
         return np.arange(known + 1)
@@ -155,7 +159,7 @@ def group_target(dictionary: Dictionary, rows: Ints | Floats) -> Ints:
 
 
 def _split_rows(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
-    """A third to test on and the rest to learn from, of at most so many rows."""
+    """Draws rows, at most MOST_ROWS: a third of them to test on and the rest to learn from."""
     order = rng.permutation(rows)[:MOST_ROWS]
     third = max(len(order) // 3, 1)
     return order[:third], order[third:]
@@ -164,15 +168,15 @@ def _split_rows(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
 def _score_model(
     model: Any, features: Floats, answer: Ints, test: Floats, truth: Ints, classes: int
 ) -> tuple[float, float]:
-    """How well a model tells the target of raw rows that it did not see: accuracy and AUC."""
+    """Measures accuracy and AUC of a model on raw rows that it did not see."""
     if len(np.unique(answer)) < 2:
         guess = answer[0] if len(answer) else -1
         return float((truth == guess).mean()), 0.5
     from threadpoolctl import threadpool_limits
 
-    # One thread: what a model learns does not depend on the cores, and none waits for another.
+    # One thread, so that the model does not depend on the number of cores and none waits.
     with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")  # a model that has not quite converged is still a model
+        warnings.simplefilter("ignore")  # of models that have not quite converged
         model.fit(features, answer)
         chance = np.zeros((len(truth), classes))
         chance[:, model.classes_] = model.predict_proba(test)
@@ -184,19 +188,19 @@ def _score_model(
 
 
 def make_raw_features(pair: Pair, places: Ints) -> Floats:
-    """The features of rows of the original, given by their places."""
+    """Returns the features of rows of the original, given by their places."""
     columns = [_describe_places(pair, at)[code] for at, code in enumerate(places.T)]
     return np.concatenate(columns, axis=1)
 
 
 def make_released_features(pair: Pair, labels: Ints) -> Floats:
-    """The features of released rows, given by the released value of each column."""
+    """Returns the features of released rows, given by the released value of each column."""
     columns = [_describe_labels(pair, at)[code] for at, code in enumerate(labels.T)]
     return np.concatenate(columns, axis=1)
 
 
 def _describe_places(pair: Pair, at: int) -> Floats:
-    """The features of each place of a column."""
+    """Returns the features of each place of a column."""
     boxes = pair.covering.columns[at]
     missing = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
     if boxes.number is not None:
@@ -206,7 +210,7 @@ def _describe_places(pair: Pair, at: int) -> Floats:
 
 
 def _describe_labels(pair: Pair, at: int) -> Floats:
-    """The features of each released value of a column."""
+    """Returns the features of each released value of a column."""
     boxes = pair.covering.columns[at]
     width = np.maximum(boxes.width, 1)
     features = np.ascontiguousarray(_describe_places(pair, at).T)
@@ -219,7 +223,7 @@ def _describe_labels(pair: Pair, at: int) -> Floats:
 
 
 def _number_commonest(rows: Ints | Floats, most: int) -> Ints:
-    """A number for each value: the commonest have one each, all others share the last."""
+    """Numbers the values: each of the commonest has its own number, all others share the last."""
     group = np.full(len(rows), min(most, len(rows) - 1), dtype=np.int64)
     common = np.argsort(-rows, kind="stable")[:most]
     group[common] = np.arange(len(common))

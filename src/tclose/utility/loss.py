@@ -1,15 +1,15 @@
-"""Generalization loss: how much of its domain a released value covers, from 0 (exact) to 1 (all).
+"""Generalization loss: the share of its domain that a released value covers, from 0 to 1.
 
-A column is coded in an order in which everything a class can be released as is a run of codes: the
-number line, or the leaves of its hierarchy depth first. What a class loses in a column then depends
-on its lowest and highest code only (Iyengar 2002):
+The codes of a column are in an order in which everything that a class can be released as is a run
+of codes: the number line, or the leaves of its hierarchy depth first. The loss of a class in a
+column then depends only on its lowest and highest code (Iyengar 2002):
 
 - numbers and dates: width of the interval over width of the domain;
 - with a hierarchy: (leaves below the lowest common ancestor − 1) / (leaves − 1);
 - other categories are released as sets: number of values over size of the domain, 0 for one value.
 
-A missing value has the last code. A class that mixes it with others can only say "anything": loss 1
-(in a set it is one more value).
+A missing value has the last code. A class that mixes it with other values can only be released as
+"anything", with loss 1 (in a set it is one more value).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from tclose.hierarchy import Hierarchy
 
 Kind = Literal["interval", "tree", "set"]
 LARGEST_GRID = 16_000_000
-"""Classes times values up to which all of them are marked in one array."""
+"""The largest number of classes times values for which all pairs are flags in one array."""
 
 
 @dataclass(frozen=True)
 class ColumnLoss:
     """The loss of one quasi-identifier's released values.
 
-    `place` holds, in code order, positions on the number line (intervals), leaf numbers (trees) or
-    dictionary codes (sets); with `has_missing`, a missing value has the code after the last.
-
+    `place` has, in the order of codes, positions on the number line (intervals), leaf numbers
+    (trees) or dictionary codes (sets); with `has_missing`, a missing value has the code after the
+    last.
     >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
     >>> ages.between(np.array([0, 0]), np.array([1, 2])).tolist()
     [0.25, 1.0]
@@ -52,20 +52,20 @@ class ColumnLoss:
     has_missing: bool
     hierarchy: Hierarchy | None = None
     reach: Ints | None = None
-    """By code: the highest code that may be released together with it; None where any may."""
+    """[codes]: the highest code that may be released with it; None if any may."""
     max_level: int = 0
-    """With a reach: the highest level that whole columns may be recoded to."""
+    """With a reach: the highest level to which whole columns may be recoded."""
 
     @property
     def values(self) -> int:
-        """How many codes there are, that of a missing value included."""
+        """The number of codes, including that of a missing value."""
         return len(self.place) + self.has_missing
 
     @classmethod
     def interval(
         cls, name: str, positions: Sequence[Fraction], *, has_missing: bool = False
     ) -> ColumnLoss:
-        """A column of numbers or dates, released as intervals."""
+        """Makes a column of numbers or dates, released as intervals."""
         place = np.array([float(position) for position in positions])
         return cls(name, "interval", place, has_missing)
 
@@ -73,17 +73,17 @@ class ColumnLoss:
     def tree(
         cls, name: str, hierarchy: Hierarchy, leaves: Ints, *, has_missing: bool = False
     ) -> ColumnLoss:
-        """A column with a hierarchy, released as lowest common ancestors; `leaves` must ascend."""
+        """Makes a column with a hierarchy, released as common ancestors; `leaves` must ascend."""
         return cls(name, "tree", leaves.astype(np.float64), has_missing, hierarchy)
 
     @classmethod
     def sets(cls, name: str, order: Ints, *, has_missing: bool = False) -> ColumnLoss:
-        """A column of categories without a hierarchy, released as sets; any order will do."""
+        """Makes a column of categories without a hierarchy, released as sets, in any order."""
         return cls(name, "set", order.astype(np.float64), has_missing)
 
     def between(self, low: Ints, high: Ints) -> Floats:
-        """The loss of classes whose codes run from `low` to `high` (intervals and trees)."""
-        if not len(self.place):  # nothing but missing values
+        """Returns the loss of classes with codes from `low` to `high` (intervals and trees)."""
+        if not len(self.place):  # only missing values
             return np.zeros(len(low))
         known = len(self.place)
         first, last = (
@@ -100,12 +100,12 @@ class ColumnLoss:
         return np.where(low >= known, 0.0, np.where(high >= known, 1.0, result))
 
     def allows(self, low: Ints, high: Ints) -> Flags:
-        """Whether codes from `low` to `high` may be released together; of a set all of them."""
+        """Flags the ranges of codes that may be released together; for sets, all."""
         allowed = np.ones(len(low), dtype=bool) if self.reach is None else high <= self.reach[low]
         return np.asarray(allowed)
 
     def coarse(self, codes: Ints) -> list[str]:
-        """Roughly where in the domain each code lies, without telling values.
+        """Describes roughly where in the domain each code lies, without naming values.
 
         >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
         >>> ages.coarse(np.array([0, 2]))
@@ -127,13 +127,13 @@ class ColumnLoss:
         return ("lowest third", "middle third", "highest third")[min(2, third)]
 
     def of_sets(self, distinct: Ints) -> Floats:
-        """The loss of sets of so many values."""
+        """Returns the loss of sets with these numbers of values."""
         return np.where(distinct <= 1, 0.0, distinct / max(self.values, 1))
 
 
 @dataclass(frozen=True)
 class LossReport:
-    """What a partition loses: on the whole, per column, and per class and column."""
+    """The loss of a partition: overall, per column, and per class and column."""
 
     overall: float
     columns: dict[str, float]
@@ -144,7 +144,7 @@ class LossReport:
 def partition_loss(
     columns: Sequence[ColumnLoss], codes: Ints, weight: Counts, label: Ints
 ) -> LossReport:
-    """The loss of cells labelled with classes; a cell left out (label −1) loses everything.
+    """Returns the loss of cells labelled with classes; cells left out (label −1) lose everything.
 
     >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
     >>> cells = np.array([[0], [1], [2]])
@@ -164,11 +164,11 @@ def partition_loss(
 
 
 def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) -> LossReport:
-    """The loss of cells in classes of which it is known what each loses in each column."""
+    """Returns the loss of cells in classes whose loss in each column is known."""
     rows = int(weight.sum())
     size = add_by_group(weight, label, len(each))
     left_out = rows - int(size.sum())
-    # Added up in the order of the numbers, so that it does not matter how classes are numbered.
+    # Summed in sorted order, so that the result does not depend on how classes are numbered.
     lost = np.sort(size[:, None] * each, axis=0).sum(axis=0)
     share = (lost + left_out) / max(rows, 1)
     return LossReport(
@@ -180,7 +180,7 @@ def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) 
 
 
 def _distinct(codes: Ints, label: Ints, classes: int, values: int) -> Ints:
-    """How many different codes each class has."""
+    """Counts the different codes of each class."""
     pairs = label.astype(np.int64) * values + codes
     if classes * values <= LARGEST_GRID:
         grid = np.zeros(classes * values, dtype=bool)
@@ -190,7 +190,7 @@ def _distinct(codes: Ints, label: Ints, classes: int, values: int) -> Ints:
 
 
 def ends(codes: Ints, label: Ints, classes: int, values: int) -> tuple[Ints, Ints]:
-    """The lowest and highest code of each class."""
+    """Returns the lowest and the highest code of each class."""
     low = np.full(classes, values, dtype=np.int64)
     high = np.full(classes, -1, dtype=np.int64)
     np.minimum.at(low, label, codes)
@@ -200,21 +200,21 @@ def ends(codes: Ints, label: Ints, classes: int, values: int) -> tuple[Ints, Int
 
 @dataclass(frozen=True)
 class Quasi:
-    """The quasi-identifiers of every cell, in codes that run along what they are released as."""
+    """The quasi-identifiers of every cell, in codes along which values are released."""
 
     columns: tuple[ColumnLoss, ...]
     codes: Ints
 
     def name_levels(self, levels: Sequence[int]) -> dict[str, int]:
-        """Levels of full-domain recoding, by the name of the column."""
+        """Returns levels of full-domain recoding by the name of the column."""
         return {column.name: int(level) for column, level in zip(self.columns, levels, strict=True)}
 
 
 def code_quasi(bound: BoundTable) -> Quasi:
     """Codes each quasi-identifier along the number line, its hierarchy, or its values.
 
-    A value that is not a leaf of its hierarchy cannot be generalized, and is a problem of the
-    policy here (an audit may still read such a label).
+    A value that is not a leaf of its hierarchy cannot be generalized, and is reported as a problem
+    of the policy (audits may still read such a label).
     """
     columns, codes, problems = [], [], []
     for name in bound.classes.quasi:
@@ -230,7 +230,7 @@ def code_quasi(bound: BoundTable) -> Quasi:
 
 
 def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
-    """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
+    """Returns the column's loss, and the new code per dictionary code (a missing value last)."""
     made, column = _code_values(bound, name), bound.policy.columns[name]
     if isinstance(made, Problem):
         return made
@@ -250,7 +250,7 @@ def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Prob
 
 
 def _refuse_borders(bound: BoundTable, name: str) -> Problem | None:
-    """What is wrong where the ends of a column's intervals are to be widened, if anything."""
+    """Returns the problem, if any, of widening the ends of a column's intervals."""
     words, where = bound.cells.dictionaries[name], f"columns.{name}.borders"
     if bound.policy.release.recoding != "local":
         hint = "leave it out, or release.recoding"
@@ -263,7 +263,7 @@ def _refuse_borders(bound: BoundTable, name: str) -> Problem | None:
 
 def _code_values(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
     dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
-    gap = dictionary.has_missing
+    has_missing = dictionary.has_missing
     if tree is not None:
         nodes = tree.find(dictionary.labels).astype(np.int64)
         lost = int(np.count_nonzero((nodes < 0) | (nodes >= tree.leaf_count)))
@@ -271,13 +271,15 @@ def _code_values(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Prob
             what = f"{lost} distinct values are not leaves of the hierarchy"
             return Problem(f"columns.{name}", what, "only raw values can be generalized; add them")
         order = np.argsort(nodes)
-        column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
+        column = ColumnLoss.tree(name, tree, nodes[order], has_missing=has_missing)
         return column, np.append(np.argsort(order), len(order))
     if dictionary.line is not None:
         place, rank = dictionary.places
-        return ColumnLoss.interval(name, place, has_missing=gap), np.append(rank, len(place))
-    # By how many rows have them: cutting off rare values then makes small sets.
+        return ColumnLoss.interval(name, place, has_missing=has_missing), np.append(
+            rank, len(place)
+        )
+    # Sorted by their rows: cutting off the rare values then makes small sets.
     rows = add_by_group(bound.cells.rows, bound.cells.codes[name], dictionary.known + 1)
     order = np.argsort(-rows[: dictionary.known], kind="stable")
-    column = ColumnLoss.sets(name, order, has_missing=gap)
+    column = ColumnLoss.sets(name, order, has_missing=has_missing)
     return column, np.append(np.argsort(order), len(order))

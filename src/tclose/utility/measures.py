@@ -1,7 +1,7 @@
-"""Every measure of a release beside its original; queries and models have modules of their own.
+"""The measures that compare a release with its original, except queries, associations, learning.
 
-A row left out loses everything; where rows are not linked, entropy and squares are what is to be
-expected with the original's own values under each released one.
+A row that was left out loses everything. Where rows are not linked, entropy and squares are
+expected values, with the original's own distribution under each released value.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tclose.utility.pair import Measure, Pair, Utility
 from tclose.utility.queries import QUERY_ERROR, measure_query_error
 
 EFFORT = 10.0
-"""The work that measures may take where nothing is said, in seconds of an ordinary core."""
+"""The default effort for measures, in seconds of an ordinary core."""
 COVERED = 1e-8
-"""Seconds of an ordinary core to see whether a class covers a combination of values."""
+"""Seconds of an ordinary core to check whether a class covers a combination of values."""
 NOT_CENTRAL = "not defined for central values"
 EXPECTED = "expected, as rows could not be linked"
 
 
 def measure_loss(pair: Pair) -> Measure:
-    """Iyengar's loss, the mean over all rows and columns; see `tclose.utility.loss`."""
+    """Measures Iyengar's loss, the mean over all rows and columns; see `tclose.utility.loss`."""
     meaning = "share of the domain that a value covers; 0 exact, 1 anything"
     return _average_prices(
         pair, "loss", meaning, lambda below, leaves: (below - 1) / max(leaves - 1, 1)
@@ -40,7 +40,10 @@ def measure_loss(pair: Pair) -> Measure:
 
 
 def measure_ncp(pair: Pair) -> Measure:
-    """The normalized certainty penalty (Xu et al. 2006): leaves below / leaves, 0 for a leaf."""
+    """Measures the normalized certainty penalty (Xu et al. 2006): leaves below / leaves.
+
+    It is 0 for a leaf.
+    """
     meaning = "normalized certainty penalty; overall the GCP"
     return _average_prices(
         pair, "ncp", meaning, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves)
@@ -60,7 +63,7 @@ def _average_prices(
 
 
 def _price_values(boxes: Boxes, price_leaves: Callable[[Floats, int], Floats]) -> Floats:
-    """What every released value of a column costs, between 0 and 1."""
+    """Returns the cost of every released value of a column, in [0, 1]."""
     known = boxes.total((np.arange(boxes.values) < boxes.known).astype(np.int64))
     anything = (boxes.width > known) & (known > 0)
     if boxes.tree is not None and boxes.node is not None:
@@ -73,19 +76,19 @@ def _price_values(boxes: Boxes, price_leaves: Callable[[Floats, int], Floats]) -
         result = np.where(anything, 1.0, result)
     else:
         result = np.where(boxes.width <= 1, 0.0, boxes.width / max(boxes.values, 1))
-    # A value that covers nothing of the original, and is no number, tells nothing.
+    # A value that covers nothing of the original, and is not a number, reveals nothing.
     empty = (boxes.width == 0) & ~boxes.exact & np.isnan(boxes.ends[:, 0])
     return np.where(empty, 1.0, result)
 
 
 def measure_entropy(pair: Pair) -> Measure:
-    """Non-uniform entropy: the share of the original's bits that the release lost.
+    """Measures non-uniform entropy: the share of the original's bits that the release lost.
 
     A row whose value v was released as g costs −log₂(rows with v / rows with a value under g),
     counted in the original (Gionis and Tassa 2009); a row left out −log₂(rows with v / all rows).
-    Divided by what it costs to leave everything out: 0 exact, 1 nothing left.
+    Divided by the cost of leaving everything out: 0 exact, 1 nothing left.
     """
-    meaning = "bits needed to tell the original values again, of all bits"
+    meaning = "bits needed to restore the original values, of all bits"
     if pair.central:
         return Measure("entropy", None, meaning, note=NOT_CENTRAL)
     columns, bits, whole = {}, 0.0, 0.0
@@ -99,7 +102,7 @@ def measure_entropy(pair: Pair) -> Measure:
 
 
 def _count_bits(rows: Ints) -> float:
-    """The bits of all rows of the original in one column."""
+    """Returns the bits of all rows of the original in one column."""
     rows = rows[rows > 0]
     return float(rows @ (np.log2(rows.sum()) - np.log2(rows)))
 
@@ -114,31 +117,31 @@ def _count_bits_lost(pair: Pair, at: int) -> float:
 
 
 def _expect_bits(pair: Pair, at: int) -> float:
-    """With the original's own shares under each released value: its rows times their entropy."""
+    """Returns the expected cost: the rows of each released value times the entropy under it."""
     boxes, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
     group = boxes.total(rows)
     inner = boxes.total(rows * np.log2(np.where(rows > 0, rows, 1.0)))
     safe = np.where(group > 0, group, 1.0)
     each = np.maximum(np.log2(safe) - inner / safe, 0.0)
     whole = _count_bits(pair.counts[at]) / max(pair.rows, 1)
-    # A value that covers nothing tells nothing.
+    # A value that covers nothing reveals nothing.
     each = np.where(group > 0, each, whole)
     return float(pair.label_rows[at] @ each + pair.left_out * whole)
 
 
 def measure_squares(pair: Pair) -> Measure:
-    """SSE / SST per standardized column of numbers or dates, and their mean.
+    """Measures SSE / SST per standardized column of numbers or dates, and their mean.
 
-    A row is stood for by its released value where that is a number, otherwise by the mean of its
+    A row is represented by its released value if that is a number, otherwise by the mean of its
     class; a row left out by the mean of the table (Domingo-Ferrer and Mateo-Sanz 2002). 0 exact,
     1 as good as the mean alone.
     """
-    meaning = "squared distance of rows from what stands for them, of all squared distance"
+    meaning = "squared distance of rows from what represents them, of all squared distance"
     numbers = [at for at, boxes in enumerate(pair.covering.columns) if boxes.number is not None]
     if not numbers:
         return Measure("squares", None, meaning, note="no quasi-identifier is a number or a date")
     if pair.central and pair.linked is None:
-        note = "central values without knowing whose they are say nothing here"
+        note = "not defined for central values whose rows are not linked"
         return Measure("squares", None, meaning, note=note)
     columns = {}
     for at in numbers:
@@ -165,7 +168,7 @@ def _add_squares(pair: Pair, at: int) -> float:
 
 
 def _expect_squares(pair: Pair, at: int, whole: float) -> float:
-    """With the original's own values under each released one."""
+    """Returns the expected squares, with the original's own values under each released one."""
     boxes, value = pair.covering.columns[at], pair.standardize(at)[0]
     seen = pair.counts[at].astype(np.float64)
     seen[boxes.known :] = 0
@@ -177,12 +180,13 @@ def _expect_squares(pair: Pair, at: int, whole: float) -> float:
 
 
 def measure_reconstruction(pair: Pair, effort: float = math.inf, seed: int = 1) -> Measure:
-    """KL(original ‖ rebuilt) in bits, over quasi-identifiers and sensitive attributes together.
+    """Measures KL(original ‖ rebuilt) in bits, over quasi-identifiers and sensitive attributes.
 
-    A reader who knows nothing else spreads the rows of a class evenly over all combinations of the
-    original's values that the class covers (Kifer and Gehrke 2006), a row left out over everything.
-    Where the effort (seconds of an ordinary core) is not enough for all combinations of
-    quasi-identifiers, the mean is over the rows of some, drawn by the seed.
+    The rebuilt table is that of a reader who knows nothing else: the rows of a class are spread
+    evenly over all combinations of the original's values that the class covers (Kifer and Gehrke
+    2006), a row left out over everything. If the effort (seconds of an ordinary core) is not enough
+    for all combinations of quasi-identifiers, the mean is over the rows of a sample, drawn by the
+    seed.
     """
     meaning = "bits per row by which the rebuilt table misses the original"
     if pair.central:
@@ -201,8 +205,7 @@ def measure_reconstruction(pair: Pair, effort: float = math.inf, seed: int = 1) 
 
 
 def _rebuild_rows(pair: Pair, effort: float, seed: int) -> tuple[Ints, Floats]:
-    """Cells of the original, as many as the effort is enough for, and how many rows the rebuilt
-    table has in each."""
+    """Returns cells of the original, as many as the effort allows, and their rebuilt rows."""
     places = pair.tuples[1]
     tried = pair.covering.grid.count_candidates(places) + 1
     drawn = np.ones(len(places), dtype=bool)
@@ -220,7 +223,7 @@ def _rebuild_rows(pair: Pair, effort: float, seed: int) -> tuple[Ints, Floats]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Discernibility (Bayardo and Agrawal 2005) and average class size."""
+    """Discernibility (Bayardo and Agrawal 2005) and class sizes."""
 
     classes: int
     smallest: int
@@ -231,7 +234,7 @@ class Sizes:
 
 
 def class_sizes(size: Counts, rows: int) -> Sizes:
-    """Counts over the classes of a release made from a table of so many rows.
+    """Summarizes the classes of a release made from a table of `rows` rows.
 
     >>> class_sizes(np.array([2, 3]), 6).discernibility
     19
@@ -248,14 +251,14 @@ def class_sizes(size: Counts, rows: int) -> Sizes:
 
 
 def measure_discernibility(pair: Pair) -> Measure:
-    """Between n (everybody stands alone) and n² (nobody can be told apart); `share` is of n²."""
-    meaning = "rows that each row cannot be told from, added up"
+    """Measures between n (all rows alone) and n² (all rows equal); `share` is of n²."""
+    meaning = "sum over rows of the rows that look the same"
     cost = class_sizes(pair.size, pair.rows).discernibility
     return Measure("discernibility", float(cost), meaning, numbers={"share": cost / pair.rows**2})
 
 
 def measure_class_size(pair: Pair) -> Measure:
-    """Rows per class, and that divided by the promised k: C_avg (LeFevre et al. 2006)."""
+    """Measures rows per class, and their ratio to the required k: C_avg (LeFevre et al. 2006)."""
     sizes, k = class_sizes(pair.size, pair.rows), pair.release.policy.k
     numbers = {name: float(getattr(sizes, name)) for name in ("classes", "smallest", "largest")}
     if k is not None:
@@ -272,41 +275,44 @@ MEASURES: dict[str, Callable[[Pair], Measure]] = {
     "discernibility": measure_discernibility,
     "average-class-size": measure_class_size,
 }
-"""The measures that need nothing but the pair, by their names."""
+"""The measures that need only the pair, by name."""
 FURTHER = (QUERY_ERROR, ASSOCIATIONS, LEARNING)
-"""Those that need more."""
+"""The measures that need further settings."""
 
 
 def measure_pair(
     pair: Pair, progress: Callable[[str], None], *, queries: int, columns: int, share: float,
     target: str | None, seed: int, effort: float = EFFORT, without: Collection[str] = (),
 ) -> Utility:  # fmt: skip
-    """Takes every measure but those named in `without`; `queries` 0 asks no random counts, `target`
-    None trains no models. Half of the effort is for reconstruction, the other half for queries."""
+    """Runs every measure that is not in `without`.
+
+    `queries` 0 runs no random counts, `target` None trains no models. Half of the effort is for
+    reconstruction, the other half for queries.
+    """
     if unknown := sorted(set(without) - {*MEASURES, *FURTHER}):
         raise UsageError(
-            f"there is no measure called {', '.join(map(repr, unknown))}",
+            f"unknown measure: {', '.join(map(repr, unknown))}",
             where="without",
             hint=f"choose from {', '.join([*MEASURES, *FURTHER])}",
         )
-    asked: dict[str, Callable[[], Measure]] = {
+    chosen: dict[str, Callable[[], Measure]] = {
         name: partial(measure, pair) for name, measure in MEASURES.items()
     }
-    asked["reconstruction"] = partial(measure_reconstruction, pair, effort / 2, seed)
+    chosen["reconstruction"] = partial(measure_reconstruction, pair, effort / 2, seed)
     if queries:
-        asked[QUERY_ERROR] = partial(
+        chosen[QUERY_ERROR] = partial(
             measure_query_error, pair, number=queries, share=share, columns=columns, seed=seed,
             effort=effort / 2,
         )  # fmt: skip
-    asked[ASSOCIATIONS] = partial(measure_associations, pair, target)
+    chosen[ASSOCIATIONS] = partial(measure_associations, pair, target)
     if target is not None:
-        asked[LEARNING] = partial(measure_learning, pair, target, seed=seed)
-    asked = {name: measure for name, measure in asked.items() if name not in without}
-    if LEARNING in asked and target is not None:
+        chosen[LEARNING] = partial(measure_learning, pair, target, seed=seed)
+    chosen = {name: measure for name, measure in chosen.items() if name not in without}
+    if LEARNING in chosen and target is not None:
         refuse_target(pair, target)
     found = []
-    for at, (name, measure) in enumerate(asked.items(), 1):
-        progress(f"measuring {name.replace('-', ' ')}, {at} of {len(asked)}")
+    for at, (name, measure) in enumerate(chosen.items(), 1):
+        progress(f"measuring {name.replace('-', ' ')}, {at} of {len(chosen)}")
         found.append(measure())
     return Utility(
         original=pair.original.source.name,

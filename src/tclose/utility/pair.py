@@ -1,4 +1,4 @@
-"""A release beside the table that it was made from, and what a measure of the two answers."""
+"""A release and the table it was made from, and the result of a measure of the two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tclose.plain import escape_controls, to_plain
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure; `overall` is None where it is not defined for such a release (see `note`).
+    """The result of one measure; `overall` is None if it is not defined here (`note` says why).
 
     >>> Measure("loss", 0.25, columns={"age": 0.25}).to_json()["overall"]
     0.25
@@ -33,7 +33,7 @@ class Measure:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is infinite is null."""
+        """Returns plain values for JSON; infinite ones are null."""
         return {name: to_plain(value) for name, value in vars(self).items()}
 
 
@@ -47,22 +47,22 @@ class Utility(Tabular):
     left_out: int
     classes: int
     row_by_row: bool
-    """Whether every released row could be held against its own original row."""
+    """Whether every released row could be compared with its own original row."""
     measures: tuple[Measure, ...]
 
     def __getitem__(self, name: str) -> Measure:
-        """The measure of that name."""
+        """Returns the measure with this name."""
         return next(measure for measure in self.measures if measure.name == name)
 
     @property
     def headline(self) -> str:
-        """The loss that searches make least, and how many other measures there are."""
+        """The number of rows and measures, and the loss that searches minimize."""
         loss = next((each.overall for each in self.measures if each.name == "loss"), None)
         words = "" if loss is None else f", loss {loss:.4f}"
         return f"{self.rows:,} rows by {len(self.measures)} measures{words}"
 
     def records(self) -> list[dict[str, Any]]:
-        """A line for each measure, overall (column None) and of each column."""
+        """Returns a record for each measure: overall (column None), and for each column."""
         return [
             {"measure": measure.name, "column": column, "value": value}
             for measure in self.measures
@@ -70,7 +70,7 @@ class Utility(Tabular):
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values, without any cell value."""
+        """Returns everything as plain values, without any cell value."""
         return {name: to_plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
@@ -85,29 +85,29 @@ class Utility(Tabular):
 class Pair(Alignment):
     """An original and its release, both bound to one policy.
 
-    `linked` says which cell of the original each released row comes from, where that is known: the
-    measures are then exact. Elsewhere a released value is taken to stand for the original's values
-    that it covers, in the shares that they have in the whole table.
+    If rows are linked, `linked` says which cell of the original each released row comes from, and
+    the measures are exact. Otherwise a released value stands for the original's values that it
+    covers, in the shares that they have in the whole table.
     """
 
     @property
     def rows(self) -> int:
-        """How many rows the original has."""
+        """The number of rows of the original."""
         return self.original.cells.n_rows
 
     @property
     def left_out(self) -> int:
-        """How many of them the release lacks."""
+        """The number of rows that the release lacks."""
         return self.rows - self.release.cells.n_rows
 
     @property
     def size(self) -> Counts:
-        """The rows of each class."""
+        """[classes]: the number of rows."""
         return self.release.classes.class_rows
 
     @cached_property
     def counts(self) -> tuple[Ints, ...]:
-        """For each column, how many rows of the original have the value of each place."""
+        """For each column, the number of rows of the original at each place."""
         cells = self.original.cells
         return tuple(
             add_by_group(cells.rows, boxes.rank[cells.codes[boxes.name]], boxes.values)
@@ -116,7 +116,7 @@ class Pair(Alignment):
 
     @cached_property
     def label_rows(self) -> tuple[Ints, ...]:
-        """For each column, how many released rows have each released value."""
+        """For each column, the number of released rows with each released value."""
         return tuple(
             add_by_group(self.size, self.covering.key[:, at], len(boxes.start) - 1)
             for at, boxes in enumerate(self.covering.columns)
@@ -124,13 +124,13 @@ class Pair(Alignment):
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Where linked: the original's cell, the class and the number of rows of each pair."""
+        """For linked rows: the original's cell, the class, and the number of rows of each pair."""
         assert self.linked is not None
         number = self.release.classes.cell_class[self.linked.second]
         return self.linked.first, number, self.linked.rows
 
     def standardize(self, at: int) -> tuple[Floats, float, float]:
-        """The numbers of a column's places (missing: 0) in deviations from their mean, and both."""
+        """Returns a column's standardized numbers by place (missing: 0), their mean and spread."""
         boxes = self.covering.columns[at]
         assert boxes.number is not None
         seen = self.counts[at][: boxes.known]
@@ -142,7 +142,7 @@ class Pair(Alignment):
 
     @cached_property
     def unlinked(self) -> Ints:
-        """How many rows of each cell of the original were left out (where linked)."""
+        """[cells of the original]: the number of rows that were left out, if rows are linked."""
         assert self.linked is not None
         rest = self.original.cells.rows.copy()
         np.subtract.at(rest, self.linked.first, self.linked.rows)
@@ -150,6 +150,6 @@ class Pair(Alignment):
 
 
 def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
-    """Holds a release against its original (see `tclose.data.alignment.align`)."""
+    """Aligns a release with its original (see `tclose.data.alignment.align`)."""
     found = align(original, release, key)
     return Pair(**{each.name: getattr(found, each.name) for each in fields(found)})

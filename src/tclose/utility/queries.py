@@ -1,4 +1,4 @@
-"""Aggregate queries: how wrong is a count that is estimated from the release?
+"""Aggregate queries: the error of counts that are estimated from the release.
 
 COUNT(*) WHERE λ quasi-identifiers lie in random ranges AND a sensitive attribute does. Each range
 is a run of θ^(1/(λ+1)) of its column's values in their order, so that about a share θ of the rows
@@ -20,17 +20,18 @@ from tclose.utility.pair import Measure, Pair
 
 QUERY_ERROR = "query-error"
 FEWEST = 100
-"""Queries that are asked however little effort there is."""
-ASKED = 5e-9
-"""Seconds of an ordinary core for a query to look at a cell or a class."""
+"""The least number of queries, even with little effort."""
+COMPARED = 5e-9
+"""Seconds of an ordinary core to compare a query with a cell or a class."""
 LEAST = 0.001
-"""The share of the rows below which an actual count is not divided by."""
+"""The least divisor of an error, as a share of the rows."""
 
 
 class Workload(NamedTuple):
-    """Random queries: half-open ranges of places, [0, all) where a column is not asked about.
+    """Random queries: half-open ranges of places, [0, all) for columns that a query does not use.
 
-    `attribute[i]` is the sensitive attribute of query i (−1: none), `part[i]` the range of codes.
+    `attribute[i]` is the sensitive attribute of query i (−1 for none), `part[i]` its range of
+    codes.
     """
 
     low: Ints
@@ -40,7 +41,7 @@ class Workload(NamedTuple):
 
 
 def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
-    """Seeded queries over the values of the original."""
+    """Draws random queries over the values of the original."""
     if number < 1 or columns < 1 or not 0 < share <= 1:
         raise UsageError(
             "queries need a number ≥ 1, at least one column, and a share in (0, 1]", where="queries"
@@ -48,11 +49,11 @@ def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int
     rng = np.random.default_rng(seed)
     values = np.array([boxes.values for boxes in pair.covering.columns])
     sensitive = [attribute.values for attribute in pair.original.attributes.values()]
-    asked = min(columns, len(values))
-    each = share ** (1 / (asked + bool(sensitive)))
+    used = min(columns, len(values))
+    each = share ** (1 / (used + bool(sensitive)))
     low = np.zeros((number, len(values)), dtype=np.int64)
     high = np.broadcast_to(values, low.shape).copy()
-    chosen = np.argsort(rng.random(low.shape), axis=1)[:, :asked]
+    chosen = np.argsort(rng.random(low.shape), axis=1)[:, :used]
     row = np.arange(number)[:, None]
     low[row, chosen], high[row, chosen] = _draw_ranges(rng, values[chosen], each)
     attribute = np.full(number, -1, dtype=np.int64)
@@ -64,21 +65,21 @@ def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int
 
 
 def _draw_ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[Ints, Ints]:
-    """Random runs that cover a share of so many values."""
+    """Draws random runs that cover a share of the values."""
     wide = np.clip(np.rint(values * share), 1, values).astype(np.int64)
     low = np.floor(rng.random(values.shape) * (values - wide + 1)).astype(np.int64)
     return low, low + wide
 
 
 def count_actual(pair: Pair, work: Workload) -> Floats:
-    """What the original answers."""
+    """Counts in the original."""
     weight = pair.original.cells.rows.astype(np.float64)
     places = pair.covering.places(pair.original.cells)
     return np.asarray(Queries(*work).count(places, pair.original_codes, weight))
 
 
 def estimate_counts(pair: Pair, work: Workload) -> Floats:
-    """What a reader of the release would answer."""
+    """Estimates the counts as a reader of the release would."""
     classes, columns = pair.release.classes, pair.covering.columns
     order = np.argsort(classes.cell_class, kind="stable")
     start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
@@ -95,11 +96,14 @@ def measure_query_error(
     pair: Pair, *, number: int = 1000, share: float = 0.1, columns: int = 3, seed: int = 1,
     effort: float = math.inf,
 ) -> Measure:  # fmt: skip
-    """The relative error of random counts: median, mean, and the 90th of a hundred. Where the
-    effort (seconds of an ordinary core) is not enough for as many, the first of them."""
+    """Measures the relative error of random counts: median, mean, and 90th percentile.
+
+    If the effort (seconds of an ordinary core) is not enough for all queries, only the first are
+    used.
+    """
     wanted, size = number, len(pair.original.cells.rows) + pair.release.classes.count
-    number = min(number, max(FEWEST, int(min(effort / (ASKED * size), number))))
-    note = f"{number:,} of {wanted:,} queries asked" if number < wanted else ""
+    number = min(number, max(FEWEST, int(min(effort / (COMPARED * size), number))))
+    note = f"{number:,} of {wanted:,} queries used" if number < wanted else ""
     work = draw_workload(pair, number, share, columns, seed)
     actual, estimate = count_actual(pair, work), estimate_counts(pair, work)
     error = abs(estimate - actual) / np.maximum(actual, max(LEAST * pair.rows, 1e-12))
@@ -112,11 +116,11 @@ def measure_query_error(
         "share": share,
         "selecting nothing": float(np.count_nonzero(actual == 0)),
     }
-    asked = {}
+    by_column = {}
     whole = np.array([boxes.values for boxes in pair.covering.columns])
     for at, boxes in enumerate(pair.covering.columns):
         touched = (work.high[:, at] - work.low[:, at]) < whole[at]
         if touched.any():
-            asked[boxes.name] = float(np.median(error[touched]))
+            by_column[boxes.name] = float(np.median(error[touched]))
     meaning = "median relative error of random counts"
-    return Measure(QUERY_ERROR, numbers["median"], meaning, asked, numbers, note)
+    return Measure(QUERY_ERROR, numbers["median"], meaning, by_column, numbers, note)

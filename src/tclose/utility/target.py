@@ -1,15 +1,15 @@
-"""A target: what each quasi-identifier tells about a column that will be learned from the release.
+"""Weights of quasi-identifiers by what they say about a target column of later learning.
 
-Whoever means to predict the target (`search.target`) has most from fine values where they tell
-most. What a column tells is the mutual information of its values and the target's over all rows,
-I = Σ p(x, y) · log₂(p(x, y) / (p(x) · p(y))), less what independent columns would show by chance,
-(values − 1) · (target's values − 1) / (2 · rows · ln 2) (Miller 1955), at least 0. Its weight is
-(1 + I / mean of all I) / 2: half by what it tells and half like the others, so that none is given
-up. A column of more than 32 values counts in 32 runs of neighbouring values (along what it
-is released as) with about equally many rows; a target as `learning` learns it.
+Somebody who will predict the target (`search.target`) profits from fine values in the columns that
+say most about it. What a column says is the mutual information of its values and the target's over
+all rows, I = Σ p(x, y) · log₂(p(x, y) / (p(x) · p(y))), less what independent columns would have by
+chance, (values − 1) · (target's values − 1) / (2 · rows · ln 2) (Miller 1955), at least 0. Its
+weight is (1 + I / mean of all I) / 2: half by its information and half equal, so that no column is
+given up. A column of more than 32 values is grouped into 32 runs of neighbouring values (in the
+order of its codes) with about equally many rows; a target is grouped as in `learning`.
 
-So a search sees of the target one number for each quasi-identifier, about the table as a whole, and
-the certificate tells them.
+So a search knows one number per quasi-identifier about the target, for the table as a whole, and
+the certificate contains these numbers.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from tclose.utility.loss import Quasi
 
 MOST_GROUPS = 32
 DIGITS = 1000
-"""Weights are whole thousandths, so that they are equal on every machine."""
+"""Weights are rounded to thousandths, so that they are equal on every machine."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A column that the search is to keep learnable, and what that makes of the others."""
+    """A column that should stay learnable, and the weights of the quasi-identifiers for that."""
 
     column: str
     information: Mapping[str, float]
-    """By quasi-identifier, the share of the target's bits that it tells."""
+    """By quasi-identifier, the share of the target's bits that it gives, in [0, 1]."""
     weights: Mapping[str, Fraction]
-    """By quasi-identifier, what it counts in the loss."""
+    """By quasi-identifier, its weight in the loss."""
 
 
 def weigh_by_target(bound: BoundTable, quasi: Quasi, target: str) -> Target:
-    """Counts every quasi-identifier with the target, where the table is, and weighs them.
+    """Counts every quasi-identifier with the target in the engine, and returns the weights.
 
     >>> import pyarrow as pa
     >>> from tclose.utility.loss import code_quasi
@@ -75,7 +75,7 @@ def weigh_by_target(bound: BoundTable, quasi: Quasi, target: str) -> Target:
 
 
 def measure_information(first: Ints, second: Ints, rows: Floats) -> float:
-    """The bits that one column tells about another, less what chance alone would show."""
+    """Returns the bits that one column gives about another, less what chance would give."""
     _, first = np.unique(first, return_inverse=True)
     _, second = np.unique(second, return_inverse=True)
     table = count_pairs(first, second, rows)
@@ -86,7 +86,7 @@ def measure_information(first: Ints, second: Ints, rows: Floats) -> float:
 
 
 def refuse_target(bound: BoundTable, target: str) -> None:
-    """Raises where a column cannot be what a release is to teach."""
+    """Raises UsageError if a column cannot be the target of a release."""
     columns, where = bound.policy.columns, "search.target"
     if target not in columns:
         what = f"the policy has no column {target!r}"
@@ -96,12 +96,12 @@ def refuse_target(bound: BoundTable, target: str) -> None:
         hint = "choose a sensitive or an insensitive column as target"
         raise UsageError(what, where=where, hint=hint)
     if not bound.source.is_scalar(target):
-        what = "a target holds plain values, not lists, structures or bytes"
+        what = "a target needs plain values, not lists, structures or bytes"
         raise UsageError(what, where=where, hint="choose another column")
 
 
 def _count_pairs(bound: BoundTable, name: str, target: str) -> Cells:
-    """How many rows, or what weight, have each value of a column with each of the target's."""
+    """Counts the rows, or their weight, with each pair of values of a column and the target."""
     counting = bound.policy.counting
     if counting is None or counting[0] == "subject":
         return count_cells(bound.source, [name, target])
@@ -112,7 +112,7 @@ def _count_pairs(bound: BoundTable, name: str, target: str) -> Cells:
 
 
 def _translate(bound: BoundTable, cells: Cells, name: str, code: Ints) -> Ints:
-    """From the codes of a column by itself to those along what it is released as."""
+    """Translates a column's own codes to those along which it is released."""
     known = bound.cells.dictionaries[name].known
     result = np.zeros(known + 1, dtype=np.int64)
     result[bound.cells.codes[name]] = code
@@ -126,7 +126,7 @@ def _measure_entropy(rows: Ints | Floats) -> float:
 
 
 def _weigh(share: Mapping[str, float]) -> dict[str, Fraction]:
-    """Half of the weight by what each tells, half alike; 1 on the average."""
+    """Returns weights: half by the share of each, half equal; 1 on average."""
     mean = sum(share.values()) / len(share)
     each: Sequence[float] = [value / mean if mean else 1.0 for value in share.values()]
     whole = [Fraction(round(DIGITS * (1 + value) / 2), DIGITS) for value in each]
