@@ -136,7 +136,9 @@ def test_who_is_not_there_is_said_not_to_be() -> None:
     nobody = tclose.attack_person(table(PATIENTS), RULES, person={"zip": "99999"})
     assert nobody.group is None and nobody.sentences[0] == "Nobody in the release fits this person."
     denied = tclose.attack_person(table(PATIENTS), RULES, person=BOB, ruled_out=["Heart Disease"])
-    assert (denied.rows, denied.group) == (3, None) and "is not in the release" in denied.sentences[1]
+    assert (denied.rows, denied.group) == (3, None) and "is not in the release" in denied.sentences[
+        1
+    ]
 
 
 @pytest.mark.parametrize(

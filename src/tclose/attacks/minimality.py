@@ -98,7 +98,7 @@ def _extend(finding: Finding, classes: Classes, drawn: Flags, seed: int) -> Find
     affected = round(finding.affected / max(tried, 1) * classes.n_rows)
     sentence = finding.sentence + describe_sample(tried, classes.n_rows, seed)
     if affected:
-        sentence += f" Scaled to all rows, these are about {affected:,}."
+        sentence += f" Scaled to all, these are about {affected:,} rows."
     return replace(finding, affected=affected, sentence=sentence)
 
 
