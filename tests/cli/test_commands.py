@@ -392,7 +392,7 @@ def test_a_hierarchy_file_is_read_one_way(refused: Any, option: tuple[str, str])
 
 def test_an_edition_needs_a_report_for_folders_too(refused: Any) -> None:
     Path("release").mkdir()
-    refused("verify", "release", "--edition", "internal", says=("an edition of what?", "--report"))
+    refused("verify", "release", "--edition", "internal", says=("no report is written", "--report"))
 
 
 def test_a_certificate_names_no_folder_of_the_machine(

@@ -200,7 +200,7 @@ def test_an_audit_shows_what_was_asked_and_the_rest_on_request(
 ) -> None:
     short, long = asked().stdout, asked("--all").stdout
     assert "What was promised" in short and "Also measured" not in short
-    assert "further measures were not asked for; --all shows them" in short
+    assert "further measures are not shown; --all shows them" in short
     assert "Also measured" in long and "--all shows" not in long
     assert long.index("What was promised") < long.index("Also measured")
     assert asked("--json").stdout == asked("--json", "--all").stdout

@@ -137,7 +137,7 @@ def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
     surest = (f"{1 / min(size):.1%}", f"before: {1 / min(was):.1%}")
     assert shown["one person: surest guess"] == surest
     rightly = (f"{len(size) / sum(size):.1%}", f"before: {len(was) / sum(was):.1%}")
-    assert shown["everybody: rows matched rightly"] == rightly
+    assert shown["everybody: rows matched correctly"] == rightly
 
 
 def test_an_attack_that_found_nothing_on_two_levels_is_named_once(tmp_path: Path) -> None:
@@ -350,6 +350,6 @@ def test_a_broken_requirement_is_told_as_a_wish() -> None:
     broken, kept = parts(document, "promise", "gauges")[0]["entries"]
     assert broken["name"] == "Being one of many"
     assert broken["outcome"] == "broken for 1 row in 1 class"
-    assert broken["sentence"].startswith("What was asked: whoever knows a person's q")
+    assert broken["sentence"].startswith("What was required: anyone who knows a person's q")
     assert kept["name"] == "Closeness of s" and kept["outcome"] == "kept"
     assert kept["sentence"].startswith("In no class")

@@ -129,7 +129,7 @@ def test_the_edition_is_also_that_of_what_is_shown(home: Path) -> None:
     [
         (("--report", "a.docx"), "unknown kind of report"),
         (("--report", "a.html", "--edition", "public"), "an external and a users edition"),
-        (("--edition", "internal"), "an edition of what?"),
+        (("--edition", "internal"), "no report is written"),
         (("--report", "policy.json"), "the report is an input"),
         (("--report", "c.json", "--certificate", "c.json"), "overwrite another file"),
         (("--report", "."), "unknown kind of report"),

@@ -1,8 +1,8 @@
-"""What people read of what was counted: reports, summaries on a terminal, and pictures.
+"""Everything that people read about results: reports, summaries on a terminal, and charts.
 
-A `document` says something, apart from how it looks: `sections` make the parts of a report,
-`summaries` those of a command, `charts` draw pictures, and `render` turns parts into a page, text
-on a terminal, or plain values. None of these forms can say what the others do not.
+A `document` is content without appearance: `sections` make the parts of a report, `summaries` those
+of a command's output, `charts` draw charts as SVG, and `render` turns parts into a page, text on a
+terminal, or plain values. All of these forms have the same content.
 """
 
 from typing import TYPE_CHECKING

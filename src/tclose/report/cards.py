@@ -1,6 +1,6 @@
 """Results as cards for notebooks: the parts of their summaries, the first few open.
 
-No card shows a value of the table but that of an explanation or of what is believed of a person,
+No card shows a value of the table except those of an explanation or of beliefs about a person,
 which are about values and say so.
 """
 
@@ -42,7 +42,7 @@ from tclose.verify.audit import Audit
 from tclose.verify.explanation import Explanation
 
 OPEN = 4
-"""How many parts are seen at once; the others are folded."""
+"""The number of parts that are shown open; the others are folded."""
 SHOWS_VALUES = (
     "Shows values of the table: for the steward's own eyes. Clear this output before the notebook "
     "is passed on."
@@ -50,13 +50,13 @@ SHOWS_VALUES = (
 
 
 def render_card(result: object) -> str:
-    """A result as a piece of a page: no script, nothing fetched, everything escaped.
+    """Renders a result as HTML: no script, nothing fetched, everything escaped.
 
     >>> render_card(Policy.build({"<zip>": "quasi"}, k=2)).count("&lt;zip&gt;")
     1
     """
     parts = next(summarize(result) for kind, summarize in CARDS.items() if isinstance(result, kind))
-    # Names of parts must differ between the cards of one page.
+    # Ids of parts must differ between the cards of one page.
     name = f"tclose-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
     shown = sum(isinstance(part, Paragraph) for part in parts[:OPEN]) + 1
     return render_template(
@@ -69,7 +69,7 @@ def render_card(result: object) -> str:
 
 
 def draw_result(result: object) -> str:
-    """The picture of an explanation, a frontier, a lattice or a belief, as an SVG file's text."""
+    """Draws an explanation, a frontier, a lattice or a belief as the text of an SVG file."""
     if isinstance(result, PersonBelief):
         return draw_chart(chart_belief(result))
     if isinstance(result, Explanation):
@@ -85,16 +85,16 @@ def draw_result(result: object) -> str:
 
 
 def summarize_policy(policy: Policy) -> list[Part]:
-    """What is promised, and the columns with their roles."""
-    promised = [f"{key} = {value}" for key, value in policy.to_json().items() if key in STATED]
+    """Summarizes the requirements, and the columns with their roles."""
+    required = [f"{key} = {value}" for key, value in policy.to_json().items() if key in STATED]
     rows = []
     for name, column in policy.columns.items():
         keys = column.model_dump(mode="json", exclude_unset=True, exclude={"role"})
-        said = ", ".join(f"{key} = {_write(value)}" for key, value in keys.items())
-        rows.append((name, column.role, said))
+        settings = ", ".join(f"{key} = {_write(value)}" for key, value in keys.items())
+        rows.append((name, column.role, settings))
     return [
-        Paragraph(f"Promised of the whole table: {', '.join(promised) or 'nothing'}.", "strong"),
-        Table("Columns", ("column", "role", "what is said of it"), tuple(rows)),
+        Paragraph(f"Promised of the whole table: {', '.join(required) or 'nothing'}.", "strong"),
+        Table("Columns", ("column", "role", "settings"), tuple(rows)),
     ]
 
 
@@ -102,7 +102,7 @@ STATED = ("k", "k_map", "presence", "joint", "combinations", "readings")
 
 
 def summarize_dictionary(dictionary: DataDictionary) -> list[Part]:
-    """The columns of a release, what was done to them, and what that cost."""
+    """Summarizes the columns of a release: what was done to them and the loss of each."""
     rows = []
     for entry in dictionary.columns:
         loss = "" if entry.loss is None else f"{entry.loss:.4f}"
@@ -111,7 +111,7 @@ def summarize_dictionary(dictionary: DataDictionary) -> list[Part]:
 
 
 def _write(value: Any) -> str:
-    """A value of a policy, short."""
+    """Writes a value of a policy, shortened."""
     text = str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
@@ -133,4 +133,4 @@ CARDS: dict[type, Callable[[Any], Sequence[Part]]] = {
     Policy: summarize_policy,
     DataDictionary: summarize_dictionary,
 }
-"""What the card of each kind of result says."""
+"""The function that makes the card of each kind of result."""

@@ -1,4 +1,4 @@
-"""From what was counted to a document: which sections, in which order."""
+"""Composes a report from what was counted: which sections, in which order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOR_USERS = "What was done to this table"
 
 
 def compose_document(subject: Subject, further: Sequence[Section] = ()) -> Document:
-    """The report on a table or a release; `further` sections stand before the attacks."""
+    """Makes the report on a table or a release; `further` sections come before the attacks."""
     audit = subject.now.audit
     subtitle = f"{audit.source}: {rows_text(audit.rows)}"
     if subject.edition == "users":
@@ -46,7 +46,7 @@ def compose_document(subject: Subject, further: Sequence[Section] = ()) -> Docum
 
 
 def _compose_for_users(subject: Subject) -> tuple[Section, ...]:
-    """What was done to each column and what is lost: no risk, no threshold, no attack."""
+    """Makes the sections for data users: what was done to each column, without any risk."""
     sections = (
         glance.make_glance_section(subject),
         columns.make_columns_section(subject),

@@ -1,8 +1,8 @@
-"""How the values of a column are spread, before and after, as those who read the release see it.
+"""The distribution of a column's values, before and after, as readers of the release see it.
 
-A released interval is shared out evenly over its length, a released group or set over its values;
-what is hidden is a bin of its own. In an external report bins are named by their place in the range
-or by their rank, and few rows of the table before by nothing.
+A released interval is spread evenly over its length, a released group or set over its values;
+hidden values are a separate bin. In an external report bins are named by their place in the range
+or by their rank, and bins with few rows of the table before have no share.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from tclose.report.subject import Subject
 BINS = 10
 MOST_VALUES = 8
 MONTH = 31
-"""Days; bins that are longer are told by their months."""
+"""Days; longer bins are named by their months."""
 FEW = 5
-"""Shares of fewer rows of the table before are not told outside, unless k says otherwise."""
+"""External reports show no share of fewer rows of the table before, unless k says otherwise."""
 
 
 def count_values(cells: Cells, name: str) -> Floats:
-    """The rows of each value of a column, those without one last."""
+    """Counts the rows of each value of a column, missing ones last."""
     size = cells.dictionaries[name].known + 1
     return add_by_group(cells.rows, cells.codes[name], size).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The rows of a column's values, the missing one last, in tables by name."""
+    """The rows of a column's values (the missing one last), in several tables by name."""
 
     labels: tuple[str, ...]
     line: Floats | None
-    """Where the values lie on the number line, if they lie on one."""
+    """The positions of values on the number line; None if they have none."""
     dates: bool
     tables: dict[str, Floats]
     released: tuple[Floats, Floats] | None = None
-    """Of values on a line: the ends of what was released, and the rows of each."""
+    """For values on a line: the ends of released values, and the rows of each."""
     hidden: float = 0.0
-    """Rows of which nothing is released."""
+    """The number of rows whose value is hidden."""
 
     @classmethod
     def of(cls, dictionary: Dictionary, tables: dict[str, Floats], *, nominal: bool) -> Spread:
-        """The values of a dictionary; on the number line unless they are names."""
+        """Makes a spread from a dictionary; on the number line, unless values are nominal."""
         found = None if nominal else dictionary.line
         line = np.array([at.numerator / at.denominator for at in found]) if found else None
         if line is not None and line[0] == line[-1]:
@@ -61,14 +61,14 @@ class Spread:
 
 
 def chart_distribution(subject: Subject, name: str) -> HistogramChart | None:
-    """The chart of a column that was counted; None where it has no value at all."""
+    """Makes the chart of a counted column; None if it has no values."""
     least = subject.now.audit.bound.policy.k or FEW
     title = f"{subject.show(name)}: how its values are spread"
     return chart_spread(_spread_values(subject, name), title, few=0 if subject.internal else least)
 
 
 def chart_spread(spread: Spread, title: str, *, few: int = 0) -> HistogramChart | None:
-    """The chart of values; in an external report bins of the table before need so many rows."""
+    """Makes the chart of a spread; bins of the table before need at least `few` rows."""
     if not any(rows.sum() for rows in spread.tables.values()):
         return None
     across, inside = "by frequency", not few
@@ -91,7 +91,7 @@ def chart_spread(spread: Spread, title: str, *, few: int = 0) -> HistogramChart 
 
 
 def _find_few(count: Floats, least: int) -> list[bool]:
-    """Which bins hold fewer rows than may be told, and one more where only one does."""
+    """Flags bins with fewer rows than may be shown, and one more if there is only one."""
     few = (count > 0) & (count < least)
     if few.sum() == 1 and (count > 0).sum() > 1:
         others = np.where((count > 0) & ~few, count, np.inf)
@@ -100,7 +100,7 @@ def _find_few(count: Floats, least: int) -> list[bool]:
 
 
 def _spread_values(subject: Subject, name: str) -> Spread:
-    """Rows by value: what was before, and what a reader of the release would think."""
+    """Counts rows by value: before, and as a reader of the release would estimate."""
     now, held = subject.now.audit.bound, subject.alignment
     dictionary, rows = now.cells.dictionaries[name], count_values(now.cells, name)
     if held is None:
@@ -124,7 +124,7 @@ def _spread_values(subject: Subject, name: str) -> Spread:
 
 
 def _share_out(boxes: Boxes, rows: Floats) -> Floats:
-    """The rows of each released value, shared out evenly among all values that it covers."""
+    """Spreads the rows of each released value evenly over all values that it covers."""
     each = rows / np.maximum(boxes.width, 1)
     change = np.zeros(boxes.rank.max() + 2)
     np.add.at(change, boxes.low, each[boxes.owner])
@@ -137,7 +137,7 @@ def _share_out(boxes: Boxes, rows: Floats) -> Floats:
 def _bin_numbers(
     spread: Spread, line: Floats, *, inside: bool
 ) -> tuple[list[str], dict[str, Floats]]:
-    """Bins of equal width over the range; external reports name them by their place in it."""
+    """Makes bins of equal width over the range; external reports name them by their place in it."""
     low, high = float(line.min()), float(line.max())
     count = min(BINS, len(np.unique(line)))
     edges = np.linspace(low, high, count + 1)
@@ -155,7 +155,7 @@ def _bin_numbers(
 
 
 def _share_length(ends: Floats, rows: Floats, edges: Floats) -> Floats:
-    """The rows of released intervals, shared out evenly over their length among the bins."""
+    """Spreads the rows of released intervals evenly over their length, into the bins."""
     known = np.isfinite(ends).all(axis=1) & (rows > 0)
     low, high, rows = ends[known, :1], ends[known, 1:], rows[known]
     count = len(edges) - 1
@@ -181,7 +181,7 @@ def _name_bins(edges: Floats, *, dates: bool, inside: bool) -> list[str]:
 
 
 def _bin_names(spread: Spread, *, inside: bool) -> tuple[list[str], dict[str, Floats]]:
-    """The most frequent values, each by itself, and the others together."""
+    """Makes a bin for each of the most frequent values, and one for the others."""
     first = next(iter(spread.tables.values()))
     seen = np.flatnonzero(sum(spread.tables.values()))
     order = seen[np.argsort(-first[seen], kind="stable")]

@@ -1,8 +1,8 @@
-"""What a report says, apart from how it looks: sections of words, numbers, tables and charts.
+"""The content of a report, apart from its appearance: paragraphs, numbers, tables and charts.
 
-One document is behind the HTML page, the JSON and the terminal view, so that none of them can say
-what the others do not. An external document is made without any value of the table; nothing is
-blackened afterwards.
+The HTML page, the JSON and the terminal view are made from the same document, so that their content
+is the same. An external document is made without any value of the table; nothing is removed
+afterwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORMAT = 1
 Edition = Literal["internal", "external", "users"]
 EDITIONS: tuple[Edition, ...] = ("external", "internal", "users")
 Tone = Literal["plain", "good", "bad", "note", "aside", "strong"]
-"""How words are meant: as good or bad news, as a caution, by the way, or with emphasis."""
+"""How a text is meant: good or bad news, a caution, an aside, or with emphasis."""
 CLOSING = (
     "Numbers were counted on the table itself; whether it may be published is a judgement that "
     "they inform and do not replace."
@@ -26,7 +26,7 @@ CLOSING = (
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Some sentences, in a tone."""
+    """Some sentences, with a tone."""
 
     text: str
     tone: Tone = "plain"
@@ -34,14 +34,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Points:
-    """A list, each entry with a few words that lead it."""
+    """A list; each entry has a few leading words."""
 
     entries: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number that should be seen at a glance."""
+    """One number to be seen at a glance."""
 
     label: str
     value: str
@@ -51,7 +51,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """A few numbers side by side."""
+    """Several numbers side by side."""
 
     entries: tuple[Figure, ...]
 
@@ -60,8 +60,8 @@ class Figures:
 class Table:
     """Rows of text below headings; the first cell of a row names it.
 
-    `numeric` are the columns that are aligned as numbers, counted from 0; `tones` say of each row
-    whether it is good news, where that is to be seen.
+    `numeric` are the columns aligned as numbers, counted from 0; `tones` say for each row whether
+    it is good news, if that is to be shown.
     """
 
     caption: str
@@ -73,17 +73,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Limit:
-    """The line that must not be crossed, between two bins of a histogram."""
+    """A limit, drawn as a line between two bins of a histogram."""
 
     words: str
     after: int
-    """How many bins are before it."""
+    """The number of bins before the line."""
     good: Literal["before", "after"]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers of one colour: one for each bin or bar; None where there is none."""
+    """Numbers with the same colour: one per bin or bar; None for no number."""
 
     name: str
     values: tuple[float | None, ...]
@@ -91,26 +91,26 @@ class Series:
 
 @dataclass(frozen=True)
 class HistogramChart:
-    """Shares of the rows in bins, for one table or two, and the limit between the bins."""
+    """Shares of rows in bins, for one table or two, and the limit between bins."""
 
     title: str
     across: str
     up: str
     bins: tuple[str, ...]
     series: tuple[Series, ...]
-    """Shares between 0 and 1."""
+    """Shares in [0, 1]."""
     limit: Limit | None = None
     edges: tuple[str, ...] = ()
-    """What is written between the bins where they are parts of a scale: one more than bins."""
+    """Labels between the bins, if these are parts of a scale: one more than bins."""
 
     def table(self) -> Table:
-        """The same as numbers."""
+        """Returns the numbers as a table."""
         return _tabulate(self.title, self.across, self.bins, self.series)
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A number between 0 and `most` for each name, as horizontal bars."""
+    """A number in [0, most] for each name, as horizontal bars."""
 
     title: str
     across: str
@@ -119,25 +119,25 @@ class Bars:
     most: float = 1.0
 
     def table(self) -> Table:
-        """The same as numbers."""
+        """Returns the numbers as a table."""
         return _tabulate(self.title, "column", self.names, self.series)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A finished SVG picture, with its numbers as a table beside it.
+    """A finished SVG picture, with its numbers as a table.
 
-    Where it shows values of a table, it belongs in an internal document only.
+    If it shows values of a table, it may only be in an internal document.
     """
 
     title: str
     svg: str
     numbers: Table
     narrow: str = ""
-    """The same for a narrow screen, where there is one."""
+    """A version for narrow screens; empty for none."""
 
     def table(self) -> Table:
-        """The same as numbers."""
+        """Returns the numbers as a table."""
         return self.numbers
 
 
@@ -146,7 +146,7 @@ Chart = HistogramChart | Bars | Picture
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a card: a name, a value and, where it is a share, a bar as long as that."""
+    """One line of a card: a name, a value and, for a share, a bar of that length."""
 
     name: str
     value: str
@@ -156,7 +156,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Card:
-    """What there is to know of one thing: a verdict, or a column."""
+    """Everything about one thing: a verdict, or a column."""
 
     title: str
     headline: str
@@ -168,14 +168,14 @@ class Card:
 
 @dataclass(frozen=True)
 class Cards:
-    """Cards side by side, as many as there is room for."""
+    """Cards side by side, as many as fit."""
 
     entries: tuple[Card, ...]
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """One promise: what was asked and attained, and where both lie on a scale from 0 to 1."""
+    """One requirement: what is required and attained, and where both are on a scale from 0 to 1."""
 
     name: str
     sentence: str
@@ -184,15 +184,15 @@ class Gauge:
     outcome: str
     tone: Tone
     place: float | None = None
-    """Of what was attained."""
+    """The position of what was attained."""
     limit: float | None = None
     before: str = ""
-    """What the table attained that a release was made from."""
+    """What was attained by the table before, that the release was made from."""
 
 
 @dataclass(frozen=True)
 class Gauges:
-    """Promises, a row each."""
+    """Requirements, one per row."""
 
     caption: str
     entries: tuple[Gauge, ...]
@@ -203,12 +203,12 @@ class Gauges:
         return any(gauge.before for gauge in self.entries)
 
     def table(self) -> Table:
-        """The same in words and numbers."""
+        """Returns the requirements as a table."""
         rows = []
         for gauge in self.entries:
             before = (gauge.before,) if self.compares else ()
-            told = (gauge.name, gauge.sentence, gauge.asked, *before, gauge.attained, gauge.outcome)
-            rows.append(told)
+            row = (gauge.name, gauge.sentence, gauge.asked, *before, gauge.attained, gauge.outcome)
+            rows.append(row)
         was = ("before",) if self.compares else ()
         headings = ("promise", "in words", "asked", *was, "attained", "outcome")
         tones = tuple(gauge.tone for gauge in self.entries)
@@ -217,7 +217,7 @@ class Gauges:
 
 @dataclass(frozen=True)
 class Folded:
-    """Parts that are there for whoever asks for them."""
+    """Parts that are shown only on request."""
 
     summary: str
     parts: tuple[Part, ...]
@@ -247,23 +247,23 @@ class Document:
     title: str
     subtitle: str
     edition: Edition | None
-    """None where there is only one."""
+    """None if there is only one edition."""
     sections: tuple[Section, ...]
     closing: str = CLOSING
-    """What stands below everything."""
+    """The text below everything."""
 
     def with_section(self, section: Section, *, before: str = "") -> Document:
-        """The same document with one more section, before the one so called or at the end."""
+        """Returns the document with one more section, before that with key `before` or last."""
         keys = [section.key for section in self.sections]
         at = keys.index(before) if before in keys else len(keys)
         return replace(self, sections=(*self.sections[:at], section, *self.sections[at:]))
 
     def section(self, key: str) -> Section:
-        """The section of that key."""
+        """Returns the section with this key."""
         return next(section for section in self.sections if section.key == key)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values; pictures by their numbers."""
+        """Returns everything as plain values; pictures as their numbers."""
         return {
             "tclose_report": FORMAT,
             "title": self.title,
@@ -289,7 +289,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
 
 
 def _tabulate(title: str, first: str, names: tuple[str, ...], series: tuple[Series, ...]) -> Table:
-    """The numbers of a chart: a row for each name, a column for each series."""
+    """Tabulates the numbers of a chart: a row for each name, a column for each series."""
     shares = (
         ("–" if value is None else share_text(value) for value in each.values) for each in series
     )

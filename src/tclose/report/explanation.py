@@ -1,4 +1,4 @@
-"""One class beside the table, and the moves of mass between them: as a summary and as a picture."""
+"""The explanation of one class's distance: its distribution, the table's, and moves of mass."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ STEP = 44
 LEFT, RIGHT, TOP = 64, 24, 66
 ARCS, BARS = 150, 190
 AMOUNT = (34, 11)
-"""The room of an amount that is written on an arc."""
+"""Width and height of an amount written on an arc."""
 LONGEST = 22
-"""Letters of a value below its bars."""
+"""The most letters of a value below its bars."""
 TITLED = 26
-"""What the title of a picture takes that stands by itself."""
+"""The height of the title of a picture that is a file of its own."""
 ROW = 22
-"""Units from one diverging bar to the next."""
+"""The distance between two diverging bars."""
 OTHERS = "other values"
 
 
 def summarize_explanation(why: Explanation, *, drawn: bool = False) -> list[Part]:
-    """The class, its distance, both distributions (drawn, if they differ at all), and the moves."""
+    """Summarizes the class, its distance, both distributions (drawn if they differ), and moves."""
     exact = f" = {why.exact}" if why.exact is not None else ""
     limit = ""
     if why.t is not None:
@@ -61,7 +61,7 @@ def summarize_explanation(why: Explanation, *, drawn: bool = False) -> list[Part
 
 
 def choose_shares(why: Explanation, most: int) -> list[Share]:
-    """The values whose shares in the class and in the table differ most, in their own order."""
+    """Returns the values whose shares in class and table differ most, in their own order."""
     ranked = sorted(why.shares, key=lambda share: -abs(share.difference))[:most]
     return [share for share in why.shares if share in ranked]
 
@@ -80,7 +80,7 @@ def _tabulate_shares(why: Explanation) -> Table:
 
 
 def _tabulate_steps(title: str, steps: Sequence[Step]) -> Table:
-    """The costliest steps, what the others cost together, and the sum."""
+    """Tabulates the costliest steps, the total cost of the others, and the sum."""
     total = sum(float(step.cost) for step in steps)
     shown = sorted(steps, key=lambda step: -step.cost)[:MOST_ROWS]
     rows = [
@@ -102,15 +102,14 @@ def _write_fraction(number: Fraction | float) -> str:
 
 
 def _write_difference(share: Share) -> str:
-    """A difference with its sign, and with a minus as wide as a plus."""
+    """Writes a difference with its sign; the minus is as wide as a plus."""
     return f"{float(share.difference):+.1%}".replace("-", "−")
 
 
 def group_shares(why: Explanation) -> list[tuple[str, list[Share]]]:
-    """The values that differ most, by the parts of their hierarchy.
+    """Groups the values that differ most by the parts of their hierarchy.
 
-    What the class has more of stands first, among the values of a part and among the parts; what
-    is in none stands last.
+    Values and groups that are more frequent in the class come first; values in no group come last.
     """
     shown, _, _ = _choose_shown(why)
     groups: dict[str, list[Share]] = {}
@@ -123,7 +122,7 @@ def group_shares(why: Explanation) -> list[tuple[str, list[Share]]]:
 
 
 def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE) -> str:
-    """Class against table as diverging bars: what the class has more of to the right."""
+    """Draws class against table as diverging bars: more frequent in the class to the right."""
     groups = group_shares(why)
     named = len(groups) > 1
     left = 250 if wide > NARROW else 150
@@ -168,7 +167,7 @@ def _draw_difference(share: Share, across: Axis, y: float, letters: int) -> Iter
 
 
 def draw_flow(why: Explanation, *, inline: bool = False) -> str:
-    """The picture of one explanation, as the text of an SVG file or for a place in a page."""
+    """Draws an explanation with its moves, as the text of an SVG file or for a place in a page."""
     shares, moves, hidden = _choose_shown(why)
     width = max(LEFT + STEP * len(shares) + RIGHT, 620)
     longest = max(len(shorten(share.value, LONGEST)) for share in shares)
@@ -187,7 +186,7 @@ def draw_flow(why: Explanation, *, inline: bool = False) -> str:
 
 
 def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
-    """As many values and moves as can be read; the others together, or left out and counted."""
+    """Chooses as many values and moves as are legible; sums up other values, counts other moves."""
     shares = list(why.shares)
     moves = [move for move in why.moves if move.source != move.target]
     if len(shares) > MOST_VALUES:
@@ -203,7 +202,7 @@ def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
 
 
 def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
-    """The moves with the values that are not shown taken together."""
+    """Merges the moves of values that are not shown."""
     sums: dict[tuple[str, str], Step] = {}
     for move in moves:
         source = move.source if move.source in kept else OTHERS
@@ -231,7 +230,7 @@ def _describe_distance(why: Explanation) -> str:
 
 
 def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
-    """The two bars of each value on their axes."""
+    """Draws the two bars of each value, with their axes."""
     ticks = ticks_to(max(float(max(share.in_class, share.in_table)) for share in shares), 3)
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)
     yield from plot.draw_upward(up, ticks, write_share)
@@ -247,7 +246,7 @@ def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
 
 
 def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) -> Iterator[str]:
-    """Arcs between values, higher the farther they reach; arrowheads at the receiving end."""
+    """Draws arcs between values, higher for greater distances, with arrowheads at the target."""
     place = {share.value: LEFT + STEP * at + 20 for at, share in enumerate(shares)}
     largest = max((float(move.mass) for move in moves), default=1.0)
     reach = max((abs(place[m.source] - place[m.target]) for m in moves), default=1) or 1
@@ -265,9 +264,10 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
     for move in sorted(moves, key=lambda move: -move.mass):
         start, end = place[move.source], place[move.target]
         top = ground - 24 - (ARCS - 40) * abs(end - start) / reach
-        # Halfway along the curve; of two arcs between the same values, above and below.
+        # Halfway along the curve; of two arcs between the same values one label is above, one
+        # below.
         x, y = (start + end) / 2, ground / 4 + top * 3 / 4 - (5 if start < end else -6)
-        # The larger amounts keep their place in a crowd; the arcs themselves say the others.
+        # Where labels would overlap, larger amounts come first; the arcs have the others as titles.
         if all(abs(x - u) > AMOUNT[0] or abs(y - v) > AMOUNT[1] for u, v in written):
             written.append((x, y))
             amount = share_text(float(move.mass))

@@ -1,4 +1,4 @@
-"""The matrix of two sensitive attributes with its fragments: as a summary and as a picture."""
+"""The matrix of two sensitive attributes with its fragments, as a summary and as a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tclose.report.document import Paragraph, Part, Picture, Table
 from tclose.search.by_construction.matrix import FragmentMatrix, Run
 
 MOST_ELEMENTS = 90
-"""Along one side of the picture; of more values, neighbours are drawn as one."""
+"""The most elements along one side of the picture; more values are merged with neighbours."""
 MOST_FRAGMENTS = 30
 LEFT, TOP, WIDE, TALL = 96, 116, 620, 380
 LARGEST = 40
@@ -23,13 +23,13 @@ LONGEST = 12
 
 
 def summarize_matrix(found: FragmentMatrix) -> list[Part]:
-    """Bounds, class sizes and fragments."""
+    """Summarizes bounds, class sizes and fragments."""
     lines = describe_bounds(found)
     return [Paragraph(lines[0], "strong"), *map(Paragraph, lines[1:]), tabulate_fragments(found)]
 
 
 def describe_bounds(found: FragmentMatrix) -> list[str]:
-    """What follows from the fragments, a sentence each."""
+    """Describes what follows from the fragments, one sentence each."""
     first, second = found.names
     corrected = [f"{float(bound):.4f}" for bound in found.bounds.corrected]
     published = [f"{float(bound):.4f}" for bound in found.bounds.published]
@@ -50,7 +50,7 @@ def describe_bounds(found: FragmentMatrix) -> list[str]:
 
 
 def tabulate_fragments(found: FragmentMatrix) -> Table:
-    """The fragments with most rows."""
+    """Tabulates the fragments with the most rows."""
     ranked = sorted(found.records(), key=lambda record: -record["rows"])
     rows = [
         (*(str(record[name]) for name in found.names), f"{record['rows']:,}",
@@ -65,7 +65,7 @@ def tabulate_fragments(found: FragmentMatrix) -> Table:
 
 
 def draw_matrix(found: FragmentMatrix, *, inline: bool = False) -> str:
-    """The matrix as shades of its elements, fragments outlined; the longer side lies across."""
+    """Draws the matrix as shaded elements, fragments outlined; the longer side is horizontal."""
     turned = found.counts.shape[0] > found.counts.shape[1]
     counts = found.counts.T if turned else found.counts
     names = found.names[::-1] if turned else found.names
@@ -102,7 +102,7 @@ def draw_matrix(found: FragmentMatrix, *, inline: bool = False) -> str:
 
 
 def make_picture(found: FragmentMatrix) -> Picture:
-    """The picture with the same as numbers."""
+    """Makes the picture with its numbers."""
     title = f"{' × '.join(found.names)}: fragments"
     return Picture(title, draw_matrix(found, inline=True), tabulate_fragments(found))
 
@@ -122,7 +122,7 @@ def _list_captions(found: FragmentMatrix) -> Iterator[str]:
 
 
 def _shrink(counts: Ints) -> tuple[Ints, tuple[int, int]]:
-    """The matrix with neighbours added up where there are too many to draw; how many make one."""
+    """Merges neighbours where there are too many to draw; also returns how many make one."""
     down, across = (max(1, -(-number // MOST_ELEMENTS)) for number in counts.shape)
     rows = np.add.reduceat(counts, np.arange(0, counts.shape[0], down), axis=0)
     both: Ints = np.add.reduceat(rows, np.arange(0, counts.shape[1], across), axis=1)
@@ -159,7 +159,7 @@ def _outline(
 def _mark_values(
     labels: Sequence[str], step: int, size: float, floor: float | None = None
 ) -> Iterator[str]:
-    """Some of the values, below the matrix or, without a floor, on its left."""
+    """Draws some of the values, below the matrix or, without a floor, on its left."""
     every = max(1, -(-len(labels) // MOST_MARKS))
     for at in range(0, len(labels), every):
         middle = size * (at / step + 0.5)
@@ -171,7 +171,7 @@ def _mark_values(
 
 
 def draw_blocks(shares: Sequence[int], title: str, described: str, *, inline: bool = False) -> str:
-    """Fragments of which only the rows are known, as blocks side by side, as wide as their share.
+    """Draws fragments of which only the rows are known, as blocks as wide as their share.
 
     >>> draw_blocks([1, 3], "Two", "one and three").count("<rect")
     3

@@ -1,7 +1,7 @@
-"""A frontier of loss against t or k: in words, as a picture, in a report and on a terminal.
+"""A frontier of loss against t or k: in words, as a chart, in a report and on a terminal.
 
-The policy's own promise is marked as chosen (a ring) and the knee as suggested (a diamond); nothing
-is chosen here. The loss axis starts at 0, so that steepness is not exaggerated.
+The policy's own threshold is marked as chosen (a ring) and the knee as suggested (a diamond);
+nothing is chosen here. The loss axis starts at 0, so that steepness is not exaggerated.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ PROPOSED = (
 )
 LINE = 17
 HEADING = 56
-"""What a title takes, down to the words above the axis."""
+"""The height of a title, down to the words above the axis."""
 KEPT = "every point keeps its promise, and more work might find less loss"
 AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
 BAR = 24
 
 
 def name_frontier(frontier: Frontier) -> str:
-    """What is drawn against what."""
+    """Says what is drawn against what."""
     lost = "Loss" if frontier.measure == "loss" else f"Loss ({frontier.measure})"
     return f"{lost} against {frontier.across}"
 
 
 def describe_frontier(frontier: Frontier) -> Iterator[str]:
-    """What the marks mean, in sentences."""
+    """Yields sentences that explain the marks."""
     if len(set(frontier.thresholds.values())) > 1 and frontier.across == "t":
         parts = (f"{name} {show_number(part)} of it" for name, part in frontier.thresholds.items())
         yield f"t is the largest of those promised; the others keep their part: {', '.join(parts)}."
@@ -56,7 +56,7 @@ def describe_frontier(frontier: Frontier) -> Iterator[str]:
 
 
 def write_loss(loss: float | None) -> str:
-    """A loss, short.
+    """Writes a loss, shortened.
 
     >>> write_loss(0.51234), write_loss(1234567.0), write_loss(None)
     ('0.5123', '1,234,567', 'no release')
@@ -67,7 +67,7 @@ def write_loss(loss: float | None) -> str:
 
 
 def describe_point(frontier: Frontier, point: Point) -> str:
-    """What a point says where the pointer rests on it."""
+    """Describes a point, for the pointer resting on it."""
     found = f"{point.method}, {place_text(point.place)}: "
     found += f"{frontier.measure} {write_loss(point.loss)}"
     if point.loss is None:
@@ -79,7 +79,7 @@ def describe_point(frontier: Frontier, point: Point) -> str:
 
 
 def list_points(curve: Curve) -> Iterator[tuple[str, ...]]:
-    """The headings, then the numbers of each point as text."""
+    """Yields the headings, then the numbers of each point as text."""
     yield curve.across, "loss", "classes", "left out", "farthest class", ""
     for point in curve.points:
         counts = ("", "", "")
@@ -95,8 +95,9 @@ def draw_frontier(
     frontier: Frontier, *, inline: bool = False, link: Callable[[Point], str] | None = None,
     current: Point | None = None,
 ) -> str:  # fmt: skip
-    """The picture as an SVG file, or for a page that has a title and sentences of its own, where
-    a click on a point may lead somewhere; the `current` one is larger.
+    """Draws the frontier as an SVG file, or for a page that has its own title and sentences.
+
+    `link` gives the page that a click on a point leads to; the `current` point is drawn larger.
     """
     notes, title = list(describe_frontier(frontier)), name_frontier(frontier)
     plot = plots.lay_out(0 if inline else HEADING)
@@ -157,7 +158,7 @@ def _place(frontier: Frontier, point: Point) -> float:
 def make_frontier_section(
     frontier: Frontier, *, link: Callable[[Point], str] | None = None, current: Point | None = None
 ) -> Section:
-    """The curves as a section of a report, or of a page where clicks on points lead somewhere."""
+    """Makes a section of the curves, for a report or for a page where points are links."""
     title = name_frontier(frontier)
     rows = [(curve.name, *row) for curve in frontier.curves for row in [*list_points(curve)][1:]]
     headings = ("curve", *next(list_points(frontier.curves[0])))
@@ -170,13 +171,13 @@ def make_frontier_section(
 
 
 def make_frontier_document(frontier: Frontier, source: str) -> Document:
-    """A report of the frontier alone."""
+    """Makes a report of the frontier alone."""
     subtitle = f"{source}: {frontier.rows:,} rows"
     return Document("Frontier", subtitle, "external", (make_frontier_section(frontier),))
 
 
 def summarize_frontier(frontier: Frontier) -> list[Part]:
-    """The curves, and what their marks mean."""
+    """Summarizes the curves and their marks."""
     most = max((float(point.loss or 0) for point in frontier.points), default=0.0)
     return [
         Paragraph(name_frontier(frontier), "strong"),

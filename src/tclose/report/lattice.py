@@ -27,18 +27,18 @@ MOST_DRAWN = 5_000
 MOST_LINKED = 400
 MOST_NAMED = 60
 MOST_BESIDE = 9
-"""Nodes of one height that can be named in words."""
+"""The most nodes of one height that can be named in words."""
 LEFT, RIGHT, TOP, BOTTOM = 60, 30, 56, 56
 HEADING = 72
-"""What a picture takes that says by itself what it shows."""
+"""The height of the heading of a picture that is a file of its own."""
 SHOWN = ("levels", "loss", "classes", "left_out")
-"""What is told of a node in plain values."""
+"""The fields of a node in plain values."""
 
 Places = Mapping[tuple[int, ...], tuple[float, float]]
 
 
 class NodeMark(NamedTuple):
-    """How a node is drawn: what matters is seen in any crowd."""
+    """How a kind of node is drawn; important ones remain visible among many."""
 
     shape: MarkShape
     words: str
@@ -54,13 +54,13 @@ BEST = NodeMark("star", "least loss", 1.7, 10.0, 1.4)
 
 
 def name_lattice(survey: Survey) -> str:
-    """What the lattice is about."""
+    """Says what the lattice is of."""
     count = len(survey.columns)
     return f"Full-domain generalizations of {count} quasi-identifier{'' if count == 1 else 's'}"
 
 
 def describe_lattice(survey: Survey) -> str:
-    """How the nodes stand, in words."""
+    """Describes how many nodes keep the promise, and the best one."""
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
         words += f", {len(survey.holding):,} of which keep the promise; "
@@ -68,7 +68,7 @@ def describe_lattice(survey: Survey) -> str:
         words += f"{len(survey.minimal):,} of these {have} nothing finer below {them} that does"
     else:
         words += ", too many to look at one by one"
-        words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
+        words += " in the time allowed" if survey.lattice.size <= MOST_NODES else ""
     if survey.best is None or survey.loss is None:
         return f"{words}. No node keeps the promise."
     words += f". Best: {survey.name_node(survey.best)}; {survey.measure} loss {survey.loss:.4f}"
@@ -80,7 +80,7 @@ def describe_lattice(survey: Survey) -> str:
 
 
 def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
-    """The nodes of each height, from the raw table up."""
+    """Yields the nodes of each height, from the raw table up."""
     base = sum(survey.lattice.low)
     layers: list[list[LatticePoint]] = [[] for _ in survey.heights]
     for point in survey.points:
@@ -89,7 +89,7 @@ def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
 
 
 def summarize_lattice(survey: Survey) -> list[Part]:
-    """The levels, how the nodes stand, the minimal ones and the best."""
+    """Summarizes the levels, the counts of nodes, the minimal ones and the best."""
     rows = tuple(
         (name, str(low), str(high), _list_words(survey, at, low, high))
         for at, (name, low, high) in enumerate(_list_bounds(survey))
@@ -116,7 +116,7 @@ def _list_words(survey: Survey, column: int, low: int, high: int) -> str:
 
 
 def lattice_to_json(survey: Survey) -> dict[str, object]:
-    """What is known of a lattice, as plain values."""
+    """Returns what is known of a lattice as plain values."""
     return {
         "columns": list(survey.columns),
         "words": [list(names) for names in survey.words],
@@ -168,8 +168,10 @@ def draw_lattice(
     survey: Survey, *, inline: bool = False, link: Link | None = None,
     current: LatticePoint | None = None,
 ) -> str | None:  # fmt: skip
-    """The picture as the text of an SVG file, or for a page, where a click on a node may lead
-    somewhere, and the `current` one is in a ring; None where there are too many nodes to draw.
+    """Draws the lattice as the text of an SVG file, or for a page.
+
+    `link` gives the page that a click on a node leads to; the `current` node is in a ring. Returns
+    None if there are too many nodes to draw.
     """
     if not 0 < len(survey.points) <= MOST_DRAWN:
         return None
@@ -183,7 +185,7 @@ def draw_lattice(
     base = sum(survey.lattice.low)
     up = Axis(base, base + survey.lattice.height, plot.floor, plot.top)
     places, heights = {}, []
-    for height, points in group_by_height(survey):  # those of one height side by side
+    for height, points in group_by_height(survey):  # nodes of one height are side by side
         heights.append(float(height))
         for at, point in enumerate(points):
             x = plot.left + (plot.right - plot.left) * (at + 0.5) / len(points)
@@ -219,7 +221,7 @@ def _draw_heading(survey: Survey) -> Iterator[str]:
 
 
 def _draw_key(survey: Survey, plot: Plot) -> Iterator[str]:
-    """The colours of losses and the marks of nodes, above the plot."""
+    """Draws the colours of losses and the marks of nodes, above the plot."""
     low, high = _find_ends(survey)
     y = plot.top - 24
     for at in range(20):
@@ -245,7 +247,7 @@ def _draw_links(survey: Survey, places: Places) -> Iterator[str]:
 
 
 def _draw_nodes(survey: Survey, places: Places, gap: float, link: Link | None) -> list[str]:
-    """The nodes; those that matter are drawn last, above all others."""
+    """Draws the nodes; important ones are drawn last, above all others."""
     size = min(max(gap * 0.28, 1.6), 9.0)
     low, high = _find_ends(survey)
     parts: list[str] = []

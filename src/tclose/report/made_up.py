@@ -1,4 +1,4 @@
-"""Made-up values of the form of released ones, for readers outside."""
+"""Made-up values in the form of released ones, for external reports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IN_WORDS = {
     "group": "a group of values",
     "set": "a set of values",
 }
-"""What is said where no value of the form can be made up that nobody has."""
+"""Descriptions of forms for which no value can be made up that does not occur."""
 
 
 def make_up(value: str, form: str, taken: set[str], tree: Hierarchy | None = None) -> str:
-    """A value of the same form that is nobody's; words for the form where there is none.
+    """Makes up a value of the same form that does not occur; if there is none, describes the form.
 
     >>> make_up("476**", "mask", {"476**"}), make_up("[21, 30]", "interval", {"[21, 30]"})
     ('123** (made up)', '[10, 19] (made up)')
@@ -32,7 +32,7 @@ def make_up(value: str, form: str, taken: set[str], tree: Hierarchy | None = Non
 
 
 def _names_any(made: str, taken: set[str]) -> bool:
-    """Whether a made-up value, or a value that it names, is one of those that there are."""
+    """Whether a made-up value, or a value within it, occurs in the table."""
     parts = re.findall(r"[^\[\](){},\s]+", made)
     return made in taken or any(part in taken for part in parts)
 
@@ -52,7 +52,7 @@ def _list_made_up(value: str, form: str) -> Iterator[str]:
 
 
 def _list_periods(value: str) -> list[str]:
-    """Days and periods of the same form in other years; none where it is neither."""
+    """Lists days or periods of the same form in other years; none if the value is neither."""
     years = range(1900, 2020, 10)
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         return [f"{year}-02-03" for year in years]
@@ -69,7 +69,7 @@ SPELLINGS = (("abcdefghijklm", "1234567890"), ("zyxwvutsrqpon", "9876543210"))
 
 
 def _respell(value: str, letters: str, digits: str) -> str:
-    """The same form with other letters and digits: `J45.9*` as `A12.3*`."""
+    """Writes the same form with other letters and digits: `J45.9*` as `A12.3*`."""
     spelt, letter, digit = [], 0, 0
     for character in value:
         if character.isdigit():
@@ -85,7 +85,7 @@ def _respell(value: str, letters: str, digits: str) -> str:
 
 
 def _list_intervals(value: str) -> Iterator[str]:
-    """Intervals about as wide, elsewhere: their ends are multiples of round steps."""
+    """Yields intervals of about the same width elsewhere, with multiples of round steps as ends."""
     found = read_interval(value)
     if found is None or found.low is None or found.high is None:
         yield from ("≥ 90", "≥ 900", "≥ 9000")

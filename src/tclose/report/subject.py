@@ -1,4 +1,4 @@
-"""What a report is about: one counted table and, where there is one, the table it was made from."""
+"""What a report is about: a counted table and, if there is one, the table it was made from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING_TRIED = AttackReport("", 0, 0, (), (), ())
 
 @dataclass(frozen=True)
 class CountedTable:
-    """A table as it was counted and, where attacks are told of, attacked."""
+    """A counted table and, if attacks are reported, their findings."""
 
     audit: Audit
     attacks: AttackReport = NOTHING_TRIED
@@ -29,7 +29,7 @@ class CountedTable:
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything that a report tells, and to whom."""
+    """Everything that a report contains, and its edition."""
 
     kind: Kind
     now: CountedTable
@@ -37,13 +37,13 @@ class Subject:
     before: CountedTable | None = None
     """The table that a release was made from."""
     certificate: Certificate | None = None
-    """How a release came about."""
+    """The certificate of a release, which says how it was made."""
     checks: tuple[Check, ...] = ()
-    """A certificate held against a fresh count."""
+    """The result of comparing a certificate with a fresh count."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """What was counted, where no certificate says so."""
+    """Hashes of what was counted, if no certificate has them."""
     alignment: Alignment | None = None
-    """The release held against the table before."""
+    """The release aligned with the table before."""
 
     @property
     def internal(self) -> bool:
@@ -52,29 +52,29 @@ class Subject:
 
     @property
     def thing(self) -> str:
-        """What the table at hand is called."""
+        """The word for the counted table: table or release."""
         return "table" if self.kind == "audit" else "release"
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """The quasi-identifiers."""
+        """The names of the quasi-identifiers."""
         return self.now.audit.bound.classes.quasi
 
     def show(self, name: str) -> str:
-        """What a column is called for people, or each of the several of a joint promise."""
+        """Returns the label of a column, or of each column of a joint requirement."""
         policy = self.now.audit.bound.policy
         names = [name] if name in policy.columns else name.split(" × ")
         return " × ".join(policy.display(each) for each in names)
 
     def relabel(self, words: str, name: str | None) -> str:
-        """The same sentence about a column, with what people call it."""
+        """Replaces a column's name in a sentence by its label."""
         if name is None or (shown := self.show(name)) == name:
             return words
         return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: shown, words)
 
     @property
     def lost(self) -> dict[str, float]:
-        """What each column lost, as the certificate says; one that is not ours may say anything."""
+        """The loss of each column by the certificate, which may be foreign: limited to [0, 1]."""
         if self.certificate is None or self.certificate.loss is None:
             return {}
         columns = self.certificate.loss.columns
@@ -82,11 +82,11 @@ class Subject:
 
     @property
     def left_out(self) -> int:
-        """How many rows the certificate says are not in the release."""
+        """The number of rows that are not in the release, by the certificate."""
         gone = None if self.certificate is None else self.certificate.left_out
         return 0 if gone is None else gone.rows
 
     def was(self, verdict: Verdict) -> Verdict | None:
-        """The same requirement on the table before, if there was one."""
+        """Returns the same requirement on the table before, if there is one."""
         earlier = () if self.before is None else self.before.audit.requirements
         return next((was for was in earlier if was.title == verdict.title), None)

@@ -1,4 +1,4 @@
-"""What each command says of its result on a terminal: parts as in a report, the worst first."""
+"""The summary of each command's result on a terminal, in parts as in a report, worst first."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tclose.utility.pair import Measure, Utility
 
 MOST_CLASSES = 10
-MOST_TOLD = 40
+LONGEST_STATED = 40
 HASH_DIGITS = 16
-"""How many digits of a hash are shown."""
+"""The number of digits shown of a hash."""
 OUTCOMES: dict[bool | None, tuple[str, Tone]] = {
     True: ("holds", "good"),
     False: ("FAILS", "bad"),
@@ -39,7 +39,7 @@ CONFIRMATIONS: dict[bool | None, tuple[str, Tone]] = {
     None: ("unchecked", "aside"),
 }
 ENDED_BY_CLOCK = (
-    "The clock ended the search: another run may find another release. An effort in place of "
+    "The time limit ended the search: another run may find another release. An effort instead of "
     "seconds gives equal bytes on any machine."
 )
 STEPS = {
@@ -47,16 +47,17 @@ STEPS = {
     "table": "from the table (B1)",
     "class": "from the class (B2)",
 }
-"""The steps of what is believed of a person, in words."""
+"""The steps of beliefs about a person, in words."""
 MOST_STEPS = 12
 MOST_VALUES = 20
-"""How many values of a person's sensitive attribute are shown."""
+"""The number of values of a person's sensitive attribute that are shown."""
 FIRST = "hybrid"
-"""The method whose challengers are tried after it."""
+"""The method that is tried first; others challenge its result."""
 PLACEMENTS = {
     "levels": "New rows were recoded to the plan's levels.",
-    "cuts": "New rows went the way of the plan's cuts.",
-    "classes": "New rows went to the nearest class of the plan that keeps the promise with them.",
+    "cuts": "New rows were assigned by the plan's cuts.",
+    "classes": "New rows were assigned to the nearest class of the plan that still keeps the "
+    "promise.",
 }
 USES_SENSITIVE = (
     "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
@@ -69,9 +70,9 @@ DETAILED = ("query-error", "associations", "learning")
 def summarize_audit(
     audit: Audit, *, details: bool | None = True, values: bool = True
 ) -> list[Part]:
-    """The whole audit: verdict, promises, worst classes (with their values), measures, notes.
+    """Summarizes an audit: verdict, requirements, worst classes (with values), measures, notes.
 
-    Without `details` it is only said that there are further measures; with None, not even that.
+    Without `details`, further measures are only mentioned; with None, not even that.
     """
     counts = f"{rows_text(audit.rows)} in {classes_text(audit.classes)}"
     parts: list[Part] = [Paragraph(f"{audit.source}: {counts}; the smallest has {audit.k_text}.")]
@@ -87,7 +88,7 @@ def summarize_audit(
     if measured:
         parts.append(_tabulate_attained("Also measured", measured))
     elif audit.measured and details is not None:
-        more = f"{len(audit.measured)} further measures were not asked for; --all shows them."
+        more = f"{len(audit.measured)} further measures are not shown; --all shows them."
         parts.append(Paragraph(more, "aside"))
     parts += [Paragraph(f"Note: {note}", "note") for note in audit.notes]
     noted = (verdict for verdict in (*audit.requirements, *measured) if verdict.note)
@@ -96,14 +97,14 @@ def summarize_audit(
 
 
 def summarize_checks(checks: Sequence[Check]) -> Table:
-    """A certificate held against a fresh count, line by line."""
+    """Tabulates a certificate compared with a fresh count, line by line."""
     rows = []
     for check in checks:
         texts = [check.stated, check.counted]
         if check.line.startswith("sha256"):
             texts = [text[:HASH_DIGITS] if len(text) == 64 else text for text in texts]
         if check.counted == TOLD:
-            texts = [shorten(check.stated, MOST_TOLD), TOLD]
+            texts = [shorten(check.stated, LONGEST_STATED), TOLD]
         rows.append((CONFIRMATIONS[check.confirmed][0], check.line, *texts))
     tones = tuple(CONFIRMATIONS[check.confirmed][1] for check in checks)
     headings = ("", "line", "certified", "counted")
@@ -111,12 +112,12 @@ def summarize_checks(checks: Sequence[Check]) -> Table:
 
 
 def tabulate_promised(title: str, verdicts: Sequence[Verdict]) -> Table:
-    """Requirements with what is asked and attained, and how many classes fail."""
+    """Tabulates requirements with what is required and attained, and how many classes fail."""
     rows, tones = [], tuple(OUTCOMES[verdict.holds][1] for verdict in verdicts)
     for verdict in verdicts:
         failing = (f"{verdict.failing_classes:,}", f"{verdict.failing_rows:,}")
-        asked = (OUTCOMES[verdict.holds][0], verdict.title, verdict.required or "")
-        rows.append((*asked, *_write(verdict), *failing))
+        required = (OUTCOMES[verdict.holds][0], verdict.title, verdict.required or "")
+        rows.append((*required, *_write(verdict), *failing))
     failures = ("classes failing", "rows in them")
     headings = ("", "requirement", "asked", "attained", "worst class", *failures)
     return Table(title, headings, tuple(rows), (2, 3, 4, 5, 6), tones)
@@ -128,7 +129,7 @@ def _tabulate_attained(title: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def _write(verdict: Verdict) -> tuple[str, str]:
-    """What is attained, exactly where that is short, and by which class."""
+    """Returns what is attained, also as a fraction if short, and by which class."""
     exact, attained = verdict.achieved_exact, verdict.achieved_text
     if exact is not None and 1 < exact.denominator <= 9999:
         attained = f"{attained} = {exact}"
@@ -150,7 +151,7 @@ def _list_worst(audit: Audit, *, values: bool) -> Iterator[Table]:
 
 
 def summarize_release(release: Release) -> list[Part]:
-    """What was released, how close it is, and what it cost."""
+    """Summarizes what was released, how close it is, and the loss."""
     where = f"{release.path}: " if release.path else ""
     if (instead := release.certificate.fallback) is not None:
         where = f"{instead[0].upper()}{instead[1:]}. {where}"
@@ -182,11 +183,11 @@ def summarize_release(release: Release) -> list[Part]:
 
 
 def _list_notices(release: Release) -> Iterator[str]:
-    """What a steward should know before anything else: what is not as it might be."""
+    """Yields what a data steward should know first."""
     if release.certificate.stopped == "clock":
         yield ENDED_BY_CLOCK
     if release.left_out:
-        outside = f", {release.outside:,} of them lie outside the plan" if release.outside else ""
+        outside = f", {release.outside:,} of them are outside the plan" if release.outside else ""
         yield f"{rows_text(release.left_out)} left out{outside}."
     if (applied := release.applied) is not None:
         if applied.widened:
@@ -195,7 +196,7 @@ def _list_notices(release: Release) -> Iterator[str]:
             yield f"The hierarchy of {name} is not the one that the plan was made with."
     if (masked := release.certificate.masked) is not None:
         for name, count in masked.rows.items():
-            done = "hidden" if masked.how == "hide" else "told as a group"
+            done = "hidden" if masked.how == "hide" else "released as a group"
             yield f"{rows_text(count)}: {name} {done}, at a cost of {masked.cost:.4f}."
     if (leftover := release.leftover) is not None:
         for count, what in (
@@ -213,12 +214,12 @@ def _list_notices(release: Release) -> Iterator[str]:
 
 
 def _describe_recoding(release: Release) -> Iterator[str]:
-    """Which method was chosen, and how values were recoded where it is not class by class."""
+    """Yields sentences on the chosen method, and on recoding that is not class by class."""
     if release.outcome is not None and release.outcome.why:
         yield f"Chosen: {release.outcome.why}."
     if (target := release.certificate.target) is not None:
         weights = (f"{name} {float(Fraction(each)):g}" for name, each in target.weights.items())
-        yield f"Columns counted by what they tell about {target.column}: {', '.join(weights)}."
+        yield f"Columns weighted by what they say about {target.column}: {', '.join(weights)}."
     if release.applied is not None:
         yield PLACEMENTS[release.applied.way]
     if release.plan is not None and release.plan.levels is not None:
@@ -245,7 +246,7 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
     yield from list(_fold_repeated(steps.pop(chosen)))[-MOST_STEPS:]
     for name, trials in steps.items():
         best = min(trials, key=lambda trial: trial.loss)
-        yield replace(best, step=f"{name or FIRST}: the best of it")
+        yield replace(best, step=f"{name or FIRST}: its best")
 
 
 def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:
@@ -258,7 +259,7 @@ def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:
 
 
 def summarize_attacks(report: AttackReport) -> list[Part]:
-    """What the table teaches, what was found, what was not, and what could not be tried."""
+    """Summarizes what the table reveals, what attacks found, and what could not be tried."""
     quiet = [finding for finding in report.findings if not finding.found]
     words = (
         f"{report.source}: {rows_text(report.rows)} in {classes_text(report.classes)}. "
@@ -277,7 +278,7 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
 
 
 def summarize_person(belief: PersonBelief) -> list[Part]:
-    """What is believed of one person, step by step, the most believed values first."""
+    """Summarizes beliefs about one person, step by step, the strongest first."""
     lines = belief.records()
     rows = tuple(
         (line["value"], *("" if line[step] is None else share_text(line[step]) for step in STEPS))
@@ -292,7 +293,7 @@ def summarize_person(belief: PersonBelief) -> list[Part]:
 
 
 def chart_belief(belief: PersonBelief) -> Bars:
-    """The same as bars."""
+    """Charts the beliefs as bars."""
     lines = belief.records()[:MOST_VALUES]
     series = tuple(
         Series(words, tuple(line[step] for line in lines)) for step, words in STEPS.items()
@@ -302,7 +303,7 @@ def chart_belief(belief: PersonBelief) -> Bars:
 
 
 def tabulate_beliefs(report: AttackReport) -> Table:
-    """How often the best guess at each sensitive attribute is right, step by step."""
+    """Tabulates how often the best guess at each sensitive attribute is right, step by step."""
     beliefs = ((belief.attribute, belief.guess) for belief in report.beliefs)
     rows = tuple((name, *(share_text(chance) for chance in guess)) for name, guess in beliefs)
     headings = ("attribute", "nothing known", "the table known", "the class known")
@@ -322,7 +323,7 @@ def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
 
 
 def summarize_distances(comparison: DistanceComparison) -> list[Part]:
-    """What each distance is for, what it says of the papers' pairs, and which wishes it meets."""
+    """Summarizes the use of each distance, its values on examples, and its properties."""
     pairs = ("rare", "common", "lacking", "alike", "spread")
     kinds = comparison.distances
     values = tuple(
@@ -342,20 +343,20 @@ def summarize_distances(comparison: DistanceComparison) -> list[Part]:
             ("distance", "for"),
             tuple((k.distance, k.suits) for k in kinds),
         ),
-        Table("On the papers' pairs", headings, values, (1, 2, 3, 4, 5)),
+        Table("On the papers' examples", headings, values, (1, 2, 3, 4, 5)),
         Paragraph(
             "Alike and spread: of nine salaries, 3K to 11K, the lowest three, and 6K, 8K and 11K; "
             "for the hierarchical distance three diseases of the stomach, and two with one of the "
             "lung (Li 2007, Tables 4 and 5).",
             "aside",
         ),
-        Table("Wishes met", ("distance", *WISHES), wishes, (), tuple(tones)),
+        Table("Properties", ("distance", *WISHES), wishes, (), tuple(tones)),
         *(Paragraph(f"{wish}: {meaning}.", "aside") for wish, meaning in WISHES.items()),
     ]
 
 
 def write_distance(number: float) -> str:
-    """A distance to four digits, without zeros at the end.
+    """Writes a distance to four digits, without zeros at the end.
 
     >>> write_distance(0.375), write_distance(float("inf"))
     ('0.375', 'not defined')
@@ -364,7 +365,7 @@ def write_distance(number: float) -> str:
 
 
 def summarize_utility(utility: Utility) -> list[Part]:
-    """Every measure, then what each column contributes, then the further numbers."""
+    """Summarizes every measure, then each column's part, then further numbers."""
     linked = "row by row" if utility.row_by_row else "by what each value covers"
     words = (
         f"{utility.release} beside {utility.original}: {rows_text(utility.rows)}, "

@@ -1,1 +1,1 @@
-"""Pictures as SVG that open offline: one way to draw an axis, a mark and a colour."""
+"""Charts as SVG that open offline; axes, marks and colours are each drawn in one place."""

@@ -1,4 +1,4 @@
-"""Axes: where values lie in a plot, which of them are written, and the lines drawn at them."""
+"""Axes: the position of values in a plot, their ticks, and the lines at them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tclose.report.charts.colours import INK, RULE, SOFT
 from tclose.report.charts.svg import line, text
 
 LETTER = 7.3
-"""About how wide a letter is."""
+"""The approximate width of a letter, in units of the chart."""
 STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Values between the two ends of a line, evenly or, if logarithmic, by their factors."""
+    """Maps values to positions between the two ends of a line, linearly or logarithmically."""
 
     low: float
     high: float
@@ -27,7 +27,7 @@ class Axis:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Where a value lies.
+        """Returns the position of a value.
 
         >>> Axis(0, 1, 10, 20).place(0.5), Axis(1, 100, 0, 1, logarithmic=True).place(10)
         (15.0, 0.5)
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Plot:
-    """The rectangle that the axes enclose."""
+    """The rectangle between the axes."""
 
     left: float
     top: float
@@ -54,7 +54,7 @@ class Plot:
         self, axis: Axis, ticks: Sequence[float], write: Callable[[float], str], title: str = "",
         *, ruled: bool = True,
     ) -> Iterator[str]:  # fmt: skip
-        """The axis on the left: numbers, rules at them, and beside them what they measure."""
+        """Draws the left axis: numbers, rules at them, and the title."""
         for tick in ticks:
             y = axis.place(tick)
             if ruled:
@@ -72,7 +72,7 @@ class Plot:
         self, marks: Sequence[tuple[float, str]], title: str = "", *,
         lines: Literal["ticks", "rules", "none"] = "ticks", turned: int = 0,
     ) -> Iterator[str]:  # fmt: skip
-        """The axis below: words at places, in two rows where one has no room, and its name."""
+        """Draws the lower axis: words at positions (in two rows if crowded) and the title."""
         gaps = [after - before for (before, _), (after, _) in pairwise(marks)]
         widest = LETTER * max((len(words) for _, words in marks), default=0)
         crowded = bool(gaps) and widest > min(gaps) and not turned
@@ -90,7 +90,7 @@ class Plot:
 
 
 def ticks_to(most: float, about: int = 4) -> list[float]:
-    """Round numbers from 0 to at least `most`.
+    """Returns round numbers from 0 to at least `most`.
 
     >>> ticks_to(0.83), ticks_to(7.0)
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 2.0, 4.0, 6.0, 8.0])
@@ -102,7 +102,7 @@ def ticks_to(most: float, about: int = 4) -> list[float]:
 
 
 def ticks_between(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers that lie between two numbers.
+    """Returns round numbers between two numbers.
 
     >>> ticks_between(0.0, 0.53), ticks_between(2, 20)
     ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], [5.0, 10.0, 15.0, 20.0])
@@ -113,7 +113,7 @@ def ticks_between(low: float, high: float, about: int = 6) -> list[float]:
 
 
 def powers_of_ten(least: float, most: float) -> list[float]:
-    """The powers of ten from at most the least to at least the most.
+    """Returns the powers of ten from at most `least` to at least `most`.
 
     >>> powers_of_ten(300.0, 20_000.0)
     [100.0, 1000.0, 10000.0, 100000.0]
@@ -123,7 +123,7 @@ def powers_of_ten(least: float, most: float) -> list[float]:
 
 
 def write_share(value: float) -> str:
-    """A share as an axis says it.
+    """Writes a share for an axis.
 
     >>> write_share(0.25), write_share(0.005)
     ('25%', '0.5%')
@@ -132,7 +132,7 @@ def write_share(value: float) -> str:
 
 
 def write_number(value: float) -> str:
-    """A number as an axis says it.
+    """Writes a number for an axis.
 
     >>> write_number(0.25), write_number(30162.0), write_number(5.517e7), write_number(3e7)
     ('0.25', '30,162', '5.52e7', '3e7')
@@ -144,6 +144,6 @@ def write_number(value: float) -> str:
 
 
 def _round_step(rough: float) -> float:
-    """The least round number that is not below a rough one."""
+    """Returns the smallest round number that is not below a rough one."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(part * power for part in STEPS if part * power >= rough * 0.999)

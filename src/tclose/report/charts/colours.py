@@ -1,9 +1,9 @@
 """Every colour of charts and pages.
 
-A pair of colours has one meaning on every page: orange and blue are before and after, green and
-purple the table and a class, green and red words good and bad news. The two of a pair stay apart
-for colour-blind eyes and in grey print. Every colour that carries text has a contrast of at least
-4.5 against the page, on a light screen and on a dark one.
+A pair of colours has the same meaning on every page: orange and blue are before and after, green
+and purple the table and a class, green and red words good and bad news. The two colours of a pair
+can be told apart by colour-blind readers and in grey print. Every colour of text has a contrast of
+at least 4.5 against the page, on a light screen and on a dark one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CLASS, TABLE = "#8e24aa", "#3fb65f"
 
 LIGHT = {name.lower().replace("_", "-"): value for name, value in globals().items()
          if name.isupper() and isinstance(value, str)}  # fmt: skip
-"""Every colour by the name that a page has for it."""
+"""All colours for light screens, by their names in pages."""
 DARK = LIGHT | {
     "paper": "#12161c", "ink": "#e6e9ee", "soft": "#a3adba", "rule": "#39424e", "ground": "#1c222b",
     "good": "#5fd39a", "good-ground": "#12291f", "bad": "#ff9a85", "bad-ground": "#35170f",
@@ -40,19 +40,19 @@ DARK = LIGHT | {
     "before": "#ffb84d", "after": "#6aa9ff", "class": "#b04fe0", "table": "#62d26f",
     "vermilion": "#ff8a4c", "green": "#35c99b", "black": "#ffffff",
 }  # fmt: skip
-"""The same on a dark screen."""
+"""All colours for dark screens."""
 AREAS = (AFTER, BEFORE, GREEN, PINK, SKY, BLACK)
-"""Of bars, in the order of Okabe and Ito's palette for all kinds of colour vision, blue first."""
+"""Colours of bars, from Okabe and Ito's palette for all kinds of colour vision, blue first."""
 CURVES = (BLUE, VERMILION, GREEN, PINK, BLACK)
-"""Of lines, which need darker colours than areas; they differ by their dashes as well."""
+"""Colours of lines, which must be darker than areas; lines also differ by their dashes."""
 DASHES = ("", "8 4", "2 3", "10 3 2 3", "14 4")
 LOSSES = ((0, 32, 76), (65, 77, 107), (124, 123, 120), (187, 174, 108), (255, 234, 70))
-"""Dark blue to yellow in even steps of lightness: a scale that any eye and grey print keep in
-order."""
+"""Dark blue to yellow in even steps of lightness: a scale whose order survives colour blindness and
+grey print."""
 
 
 def mix_losses(share: float) -> str:
-    """The colour of a share of the scale of losses.
+    """Returns the colour at a share of the scale of losses.
 
     >>> mix_losses(0.0), mix_losses(1.0)
     ('#00204c', '#ffea46')

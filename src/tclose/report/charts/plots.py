@@ -1,4 +1,4 @@
-"""Bars and curves on their axes, each picture with a title and a description."""
+"""Bar charts and curves with their axes, each with a title and a description."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tclose.report.charts.svg import (
 from tclose.report.document import Bars, HistogramChart, Series
 
 NARROW, WIDE, SMALL = 520, 980, 340
-"""How wide a chart is on a telephone, which shrinks it to its width, on a desk, and in a card."""
+"""Widths of a chart: on a telephone (which shrinks it to its width), on a desk, and in a card."""
 ROW = 26
 LONGEST = 17
-"""Letters of a name that lies beside its bars."""
+"""The most letters of a name beside its bars."""
 CURVES_WIDE = 860
 BELOW = 60
-"""What the axis takes below the plot."""
+"""The height of the axis below the plot."""
 
 
 def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False, wide: int = NARROW) -> str:
-    """The picture of a chart of shares, so many units wide.
+    """Draws a chart of shares, `wide` units wide.
 
     >>> "age: 25.0%" in draw_chart(Bars("Lost", "share", ("age",), (Series("lost", (0.25,)),)))
     True
@@ -48,7 +48,7 @@ def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False, wide: int 
 
 
 def draw_counts(chart: HistogramChart, *, inline: bool = False) -> str:
-    """The picture of a chart whose values are counts."""
+    """Draws a chart of counts."""
     marks = ticks_to(_find_highest(chart))
     return _draw_histogram(chart, marks, write_number, write_number, inline=inline)
 
@@ -89,18 +89,18 @@ def _draw_histogram(
 
 
 def _draw_ends(chart: HistogramChart, plot: Plot) -> Iterator[str]:
-    """The first and the last bin, where there is no room for the others."""
+    """Draws the names of the first and the last bin, where there is no room for the others."""
     longest, y = LONGEST if len(chart.bins) > 1 else 2 * LONGEST, plot.floor + 18
     ends = ((chart.bins[0], plot.left, ""), (chart.bins[-1], plot.right, "end"))
     for name, x, anchor in ends[: len(chart.bins)]:
-        short = shorten(name.removesuffix(" of the range"), longest)  # which, is said below
+        short = shorten(name.removesuffix(" of the range"), longest)  # the axis title says of what
         yield text(x, y, short, anchor=anchor, fill=SOFT, title=name)
     middle = (plot.left + plot.right) / 2
     yield text(middle, y + 16, chart.across, anchor="middle", fill=SOFT)
 
 
 def _draw_limit(chart: HistogramChart, plot: Plot, step: float) -> Iterator[str]:
-    """The limit as a dashed line; what is beyond it on a ground of its own."""
+    """Draws the limit as a dashed line and shades the area beyond it."""
     if chart.limit is None:
         return
     x = plot.left + step * chart.limit.after
@@ -142,7 +142,7 @@ def _draw_bars(chart: Bars, *, inline: bool, wide: int) -> str:
 
 
 def _draw_legend(series: Sequence[Series], right: float) -> Iterator[str]:
-    """Which colour is which table; a single one needs no legend."""
+    """Draws which colour is which table; a single series needs no legend."""
     if len(series) < 2:
         return
     x = max(right - sum(24 + 7.2 * len(each.name) for each in series), 0.0)
@@ -153,7 +153,7 @@ def _draw_legend(series: Sequence[Series], right: float) -> Iterator[str]:
 
 
 def _choose_colours(series: Sequence[Series]) -> list[tuple[Series, str]]:
-    """What a report is about is blue in every chart, what was before it is not."""
+    """Colours the last series, which the report is about, blue in every chart."""
     others = [*AREAS[1:], *AREAS[1:]][: max(len(series) - 1, 0)]
     return list(zip(series, [*others, AREAS[0]], strict=False))
 
@@ -165,7 +165,7 @@ def _find_highest(chart: HistogramChart) -> float:
 
 @dataclass(frozen=True)
 class PlottedPoint:
-    """A point of a curve, what it says where the pointer rests on it, and how it is marked."""
+    """A point of a curve, the words shown when the pointer rests on it, and its marks."""
 
     x: float
     y: float
@@ -173,32 +173,32 @@ class PlottedPoint:
     chosen: bool = False
     suggested: bool = False
     link: str = ""
-    """Where a click on it leads, if it leads anywhere."""
+    """Where a click on it leads; empty for no link."""
     current: bool = False
-    """Whether it is the one that was clicked last."""
+    """Whether it was clicked last."""
 
 
 draw_ring = partial(draw_mark, "circle", size=8, thick=2)
 draw_diamond = partial(draw_mark, "diamond", size=11, thick=1.6)
-"""What marks a point that was chosen, and one that is suggested."""
+"""Draws the mark of a suggested point; `draw_ring` that of a chosen one."""
 PlottedCurve = tuple[str, Sequence[PlottedPoint]]
 """A curve with its name."""
 
 
 def lay_out(heading: float = 0.0) -> Plot:
-    """The plot of curves below a heading, with room for names on the right."""
+    """Returns the plot of curves below a heading, with room for names on the right."""
     return Plot(left=84, top=28 + heading, right=598, floor=324 + heading)
 
 
 def find_across(plot: Plot, places: Sequence[float]) -> Axis:
-    """The axis along which curves run: from the first to the last place."""
+    """Returns the lower axis of curves: from the first to the last place."""
     return Axis(min(places), max(places), plot.left + 14, plot.right - 14)
 
 
 def draw_plain_curves(
     title: str, across: str, up: str, curves: Sequence[PlottedCurve], *, logarithmic: bool = False
 ) -> str:
-    """The picture of curves over a few whole numbers, for a place in a page."""
+    """Draws curves over a few whole numbers, for a place in a page."""
     plot = lay_out()
     points = [point for _, curve in curves for point in curve]
     if points:
@@ -214,15 +214,15 @@ def draw_plain_curves(
             *draw_curves(curves, plot, along, axis),
         ]
     else:
-        parts = [text(plot.left, plot.top + 20, "There is no point to draw.")]
-    described = f"Curves: {up} by {across}. The numbers stand in the table."
+        parts = [text(plot.left, plot.top + 20, "There are no points to draw.")]
+    described = f"Curves: {up} by {across}. The numbers are in the table."
     return picture(title, described, (CURVES_WIDE, plot.floor + BELOW), parts, inline=True)
 
 
 def draw_curves(
     curves: Sequence[PlottedCurve], plot: Plot, across: Axis, up: Axis
 ) -> Iterator[str]:
-    """Curves on their axes, and their names on the right of the plot."""
+    """Draws curves on their axes, and their names on the right of the plot."""
     for order, (_, points) in enumerate(curves):
         places = [(across.place(point.x), up.place(point.y)) for point in points]
         through = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

@@ -1,4 +1,4 @@
-"""SVG elements as text. Every mark can say in words what it shows."""
+"""SVG elements as text. Every mark can show words about itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclose.report.charts.colours import INK, PAPER
 
 MarkShape = Literal["circle", "square", "triangle", "cross", "bar", "diamond", "star"]
 CURVE_MARKS: tuple[MarkShape, ...] = ("circle", "square", "triangle", "cross", "bar")
-"""Of the points of curves, which differ by them as well as by their colours."""
+"""The marks of points on curves, which differ by them as well as by their colours."""
 STAR = (
     (0, -1), (0.24, -0.32), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4),
     (-0.59, 0.81), (-0.38, 0.12), (-0.95, -0.31), (-0.24, -0.32),
@@ -22,13 +22,13 @@ CORNERS: dict[MarkShape, tuple[tuple[float, float], ...]] = {
     "diamond": ((0, -1), (1, 0), (0, 1), (-1, 0)),
     "star": STAR,
 }
-"""Where the corners of a mark lie, if it reaches 1 from its place."""
+"""The corners of each mark, relative to its centre, at size 1."""
 
 
 def element(tag: str, *content: str, words: str = "", **attributes: float | str) -> str:
-    """One element; `words` are shown where the pointer rests on it.
+    """Makes one element; `words` are shown when the pointer rests on it.
 
-    Empty attributes are left out, `_` stands for `-`, fractions are rounded to a tenth.
+    Empty attributes are left out, `_` becomes `-`, fractions are rounded to a tenth.
 
     >>> element("path", d="M0 0", stroke_width=1.25, fill="", words="a < b")
     '<path d="M0 0" stroke-width="1.2"><title>a &lt; b</title></path>'
@@ -46,9 +46,9 @@ def picture(
     title: str, described: str, size: tuple[float, float], parts: Iterable[str], *,
     letters: int = 12, inline: bool = False, links: bool = False,
 ) -> str:  # fmt: skip
-    """A picture with its title and a description in words; by itself, or for a place in a page.
+    """Makes an SVG picture with a title and a description, as a file or for a place in a page.
 
-    One whose marks are links is a group of them to those who do not see it.
+    With `links`, assistive technology sees a group of links instead of an image.
 
     >>> drawn = picture("A line", "one", (20, 10), [line(0, 5, 20, 5, INK)], inline=True)
     >>> drawn.count("A line"), '<line x1="0" y1="5" x2="20" y2="5" stroke="#1f2328"/>' in drawn
@@ -67,7 +67,7 @@ def picture(
 
 
 def link_mark(mark: str, words: str, link: str) -> str:
-    """A mark that says what it shows, and leads somewhere if there is a link.
+    """Adds words to a mark, and a link if there is one.
 
     >>> link_mark("<path/>", "here", "/there")
     '<a href="/there" aria-label="here"><path/><title>here</title></a>'
@@ -78,7 +78,7 @@ def link_mark(mark: str, words: str, link: str) -> str:
 
 
 def draw_hit_area(x: float, y: float, reach: float) -> str:
-    """What can be clicked around a mark that is too small for a finger.
+    """Makes an area to click around a mark that is too small for a finger.
 
     >>> draw_hit_area(3, 4, 12)
     '<circle cx="3" cy="4" r="12" fill="none" stroke="none" pointer-events="all"/>'
@@ -90,7 +90,7 @@ def text(
     x: float, y: float, words: str, *, size: int = 0, weight: str = "", anchor: str = "",
     fill: str = INK, turned: int = 0, halo: bool = False, title: str = "",
 ) -> str:  # fmt: skip
-    """Words at a place; a halo keeps them legible where they cross a line.
+    """Makes words at a place; a halo keeps them legible where they cross a line.
 
     >>> text(1, 2, "a < b", anchor="end")
     '<text x="1" y="2" text-anchor="end" fill="#1f2328">a &lt; b</text>'
@@ -110,19 +110,19 @@ def line(
     x1: float, y1: float, x2: float, y2: float, colour: str, *, thick: float | str = "",
     dash: str = "",
 ) -> str:  # fmt: skip
-    """A straight line, dashed if asked."""
+    """Makes a straight line, dashed if `dash` is given."""
     return element(
         "line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour, stroke_width=thick, stroke_dasharray=dash
     )
 
 
 def box(x: float, y: float, wide: float, tall: float, fill: str, words: str = "") -> str:
-    """A filled rectangle."""
+    """Makes a filled rectangle."""
     return element("rect", x=x, y=y, width=wide, height=tall, fill=fill, words=words)
 
 
 def shorten(words: str, longest: int) -> str:
-    """Words that fit into a narrow place.
+    """Shortens words for a narrow place.
 
     >>> shorten("occupation", 6), shorten("age", 6)
     ('occup…', 'age')
@@ -131,7 +131,7 @@ def shorten(words: str, longest: int) -> str:
 
 
 def escape(words: str) -> str:
-    """Text as XML holds it: marks escaped, control characters spelled out."""
+    """Escapes text for XML, with control characters spelled out."""
     return escape_html(escape_controls(words))
 
 
@@ -145,7 +145,7 @@ def draw_mark(
     kind: MarkShape, x: float, y: float, size: float, *, fill: str = "none", edge: str = INK,
     thick: float = 1.4, words: str = "",
 ) -> str:  # fmt: skip
-    """A mark around a place; `size` is how far it reaches from there.
+    """Makes a mark around a place; `size` is its radius.
 
     >>> draw_mark("diamond", 10, 10, 5)
     '<path d="M10 5L15 10L10 15L5 10Z" fill="none" stroke="#1f2328" stroke-width="1.4"/>'

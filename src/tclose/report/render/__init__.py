@@ -1,1 +1,1 @@
-"""A document as a page, as text for a terminal, or as a file."""
+"""Renders a document as a page, as text for a terminal, or as a file."""

@@ -1,4 +1,4 @@
-"""A page as a PDF, printed by a Chromium that is on the machine, without a network."""
+"""Prints a page as a PDF with a Chromium on this machine, without a network."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-dev-shm-usage "
     "--no-pdf-header-footer"
 ).split()
-# Nothing resolves and nothing routes, whatever the machine is connected to.
+# No name resolves and nothing is routed, whatever the machine is connected to.
 NO_NETWORK = ("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9")
 SECONDS = 300
-"""A browser that takes longer hangs."""
+"""A browser that takes longer than this is taken to hang."""
 DATES = re.compile(rb"/(CreationDate|ModDate) \(D:\d{14}[^)]*\)")
 
 
 def find_browser(where: str = "") -> str:
-    """The program that prints; raises UsageError where there is none."""
+    """Returns the browser that prints; raises UsageError if there is none."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise UsageError(
@@ -41,7 +41,7 @@ def find_browser(where: str = "") -> str:
 
 
 def write_pdf(path: str | Path, page: str) -> Path:
-    """Prints a page; equal pages give equal files, so the time of printing is left out."""
+    """Prints a page; equal pages give equal files, because the time of printing is removed."""
     browser = find_browser(str(path))
 
     def write(part: Path) -> None:
@@ -60,7 +60,7 @@ def write_pdf(path: str | Path, page: str) -> Path:
 
 
 def _print(browser: str, source: Path, target: Path, where: str) -> None:
-    # The sandbox cannot be set up by root, as in a container; the page holds no script.
+    # The sandbox does not work for root, as in a container; the page contains no script.
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     profile = f"--user-data-dir={source.parent / 'profile'}"
     command = [browser, *FLAGS, *NO_NETWORK, *root, profile, f"--print-to-pdf={target}",
@@ -75,7 +75,7 @@ def _print(browser: str, source: Path, target: Path, where: str) -> None:
 
 
 def _leave_out_time(content: bytes) -> bytes:
-    """The same file with no time in it; what is replaced is as long as before."""
+    """Replaces times in the file by zeros of the same length."""
 
     def blank(found: re.Match[bytes]) -> bytes:
         return re.sub(rb"\d", b"0", found[0])

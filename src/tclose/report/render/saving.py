@@ -1,4 +1,4 @@
-"""A document as a file, of the kind that its suffix names, whole or not at all.
+"""Saves a document as a file, of the kind that its suffix names, completely or not at all.
 
 A page is one HTML file that needs nothing else: no script, no font, no network.
 """
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".htm", ".pdf", ".json", ".txt")
 COLOUR = re.compile('"#[0-9a-f]{6}"')
 SCREEN = Path("-")
-"""What a command is given in place of a file where the report is to be shown, not written."""
+"""Given instead of a file: shows the report, without writing it."""
 SHOWS = {
     "internal": "Internal edition: shows values of single classes. Do not pass it on.",
     "external": "External edition: counts only, no value of any person or class.",
     "users": "Users' edition: what was done to each column, for those who receive the data.",
 }
-"""What a page says of its edition."""
+"""What a page says about its edition."""
 
 
 def save_document(document: Document, path: str | Path) -> Path:
@@ -49,7 +49,7 @@ def save_document(document: Document, path: str | Path) -> Path:
 
 
 def choose_file(report: Path | None) -> Path | None:
-    """The file that a report goes to, if any.
+    """Returns the file to write a report to, if any.
 
     >>> choose_file(Path("-")), choose_file(Path("report.html")).name
     (None, 'report.html')
@@ -65,9 +65,13 @@ def refuse_report(
     *,
     kind: str = "release",
 ) -> None:
-    """Raises where a report could not be written, or over another file, before any work is done."""
+    """Raises UsageError if a report cannot be written, or only over another file."""
     if parse_edition(edition, kind) != "external" and path is None:
-        raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
+        raise UsageError(
+            "an edition is chosen, but no report is written",
+            where="edition",
+            hint="give --report FILE as well",
+        )
     if path is None or path == SCREEN:
         return
     if _suffix(path) == ".pdf":
@@ -82,14 +86,14 @@ def refuse_report(
 
 
 def parse_edition(word: str, kind: str = "release") -> Edition:
-    """An edition by its name; raises UsageError where there is none of this kind of report.
+    """Returns an edition by its name; raises UsageError if this kind of report does not have it.
 
     >>> parse_edition("internal")
     'internal'
     """
     if word == "users" and kind == "audit":
         raise UsageError(
-            "the users' edition tells what was done to a release; nothing was done to this table",
+            "the users' edition says what was done to a release; nothing was done to this table",
             where="edition",
             hint="choose external or internal, or report on a release",
         )
@@ -110,13 +114,13 @@ def _suffix(path: str | Path) -> str:
         raise UsageError(
             "unknown kind of report",
             where=str(path),
-            hint=f"end it in one of {', '.join(SUFFIXES)}, or give - to see it here",
+            hint=f"end its name in one of {', '.join(SUFFIXES)}, or give - to see it here",
         )
     return suffix
 
 
 def render_page(document: Document) -> str:
-    """The page of a document.
+    """Renders a document as a page.
 
     >>> render_page(Document("A & B", "", "external", ())).count("A &amp; B")
     2
@@ -125,25 +129,25 @@ def render_page(document: Document) -> str:
 
 
 def render_template(template: str, **values: object) -> str:
-    """A template with these values, which are escaped."""
+    """Renders a template with these values, escaped."""
     return load_templates().get_template(template).render(**values)
 
 
 @cache
 def load_templates(*packages: str) -> Environment:
-    """The templates of these packages and of reports, which escape what they are given."""
+    """Loads the templates of these packages and of reports; values are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     names = {f'"{value}"': f'"var(--{name})"' for name, value in colours.LIGHT.items()}
 
     def draw(chart: Chart, wide: int) -> Markup:
-        """The picture, whose words are escaped where it is drawn, in the colours of the page."""
+        """Draws a chart with escaped words, in the colours of the page."""
         if isinstance(chart, Picture):
             svg = chart.svg if wide > NARROW else chart.narrow
         else:
             svg = draw_chart(chart, inline=True, wide=wide)
-        # An attribute that is a colour; a quotation mark in words is escaped.
+        # Only attributes with a colour match: quotation marks in words are escaped.
         return Markup(COLOUR.sub(lambda found: names.get(found[0], found[0]), svg.strip()))
 
     def clean(value: object) -> object:

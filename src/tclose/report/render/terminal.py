@@ -1,4 +1,4 @@
-"""Parts of a document for a terminal: the same words and numbers, charts as bars of text."""
+"""Renders parts of a document for a terminal: same words and numbers, charts as bars of text."""
 
 from __future__ import annotations
 
@@ -45,31 +45,31 @@ FACT_BAR = 20
 
 
 class Text(StyledText):
-    """Words in a style, with control characters spelled out before their width is measured."""
+    """Styled words, with control characters spelled out before their width is measured."""
 
     def __init__(self, words: str = "", style: str = "", **how: Any) -> None:
         super().__init__(escape_controls(words, lines=False), style, **how)
 
     def append(self, text: StyledText | str, style: Any = None) -> Text:
-        """Appends words, as they are written here."""
+        """Appends words, with control characters spelled out."""
         words = escape_controls(text, lines=False) if isinstance(text, str) else text
         super().append(words, style)
         return self
 
 
 class SafeConsole(Console):
-    """A console that passes on no control character but its own."""
+    """A console that prints no control characters except its own."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """What is to be printed, piece by piece."""
+        """Yields what is to be printed, piece by piece."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else escape_controls(text), style, control)
 
 
 def render_document(document: Document) -> RenderableType:
-    """The whole document."""
+    """Renders the whole document."""
     parts: list[RenderableType] = [Text(document.title, "bold"), Text(document.subtitle, "dim")]
     for section in document.sections:
         parts += [Text(""), Rule(Text(section.title, "bold"), align="left")]
@@ -78,12 +78,12 @@ def render_document(document: Document) -> RenderableType:
 
 
 def render_parts(parts: Iterable[Part]) -> RenderableType:
-    """Some parts, such as the summary of a command."""
+    """Renders some parts, such as the summary of a command."""
     return Group(*(shown for part in parts for shown in _render_part(part)))
 
 
 def write_plain_text(document: Document, width: int = 110) -> str:
-    """The whole document without colours."""
+    """Writes the whole document without colours."""
     page = io.StringIO()
     console = SafeConsole(
         file=page,
@@ -140,7 +140,7 @@ def _render_card(card: Card) -> Iterator[RenderableType]:
 
 
 def _render_gauge(gauge: Gauge) -> Iterator[RenderableType]:
-    """A bar up to what was attained, with a mark at the limit, beside the numbers."""
+    """Renders a bar up to what was attained, with a mark at the limit, and the numbers."""
     yield Text.assemble((f"{gauge.name}: ", "bold"), (gauge.outcome, STYLES[gauge.tone]))
     bar = ""
     if gauge.place is not None and gauge.limit is not None:
@@ -160,13 +160,13 @@ def _start_table(title: str, *, headed: bool = True) -> table.Table:
 
 @dataclass(frozen=True)
 class StackedTable:
-    """A table; where that would break words, its rows one below the other."""
+    """A table; if it does not fit without breaking words, its rows one below the other."""
 
     wide: table.Table
     part: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, or its rows as lines of a heading and a value each."""
+        """Yields the table, or its rows as lines of a heading and a value each."""
         lines = Segment.split_lines(console.render(self.wide, options))
         if max(map(Segment.get_line_length, lines), default=0) <= options.max_width:
             yield self.wide
@@ -181,7 +181,7 @@ class StackedTable:
 
 
 def render_table(part: Table) -> StackedTable:
-    """A table as wide as it must be, or stacked."""
+    """Renders a table as wide as needed, or stacked."""
     return StackedTable(_render_table(part), part)
 
 
@@ -203,7 +203,7 @@ def _render_table(part: Table) -> table.Table:
 
 
 def _render_bars(part: HistogramChart | Bars) -> table.Table:
-    """Bars of text beside their numbers; the limit is a line between two of them."""
+    """Renders bars of text beside their numbers; a limit is a line between two bars."""
     numbers = part.table()
     shown = _start_table(part.title)
     shown.add_column(Text(part.across), overflow="fold")

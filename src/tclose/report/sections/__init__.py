@@ -1,1 +1,1 @@
-"""The sections of a report: each turns what was counted into words, tables and charts."""
+"""The sections of a report: each turns counts into words, tables and charts."""

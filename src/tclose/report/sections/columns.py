@@ -1,7 +1,7 @@
 """One card per column: role, treatment, a typical released value, loss, and its distribution.
 
-In external reports a typical value is made up: it has the form of a released value, and is none of
-the table's or the release's own.
+In external reports typical values are made up: they have the form of a released value, and do not
+occur in the table or the release.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tclose.report.distributions import chart_distribution
 from tclose.report.document import Card, Cards, Fact, Paragraph, Part, Section, Table, Tone
 from tclose.report.made_up import make_up
 from tclose.report.sections.findings import describe_left_out
-from tclose.report.sections.glance import tell_left
+from tclose.report.sections.glance import make_remaining_fact
 from tclose.report.subject import Subject
 
 ROLES = {
@@ -30,9 +30,9 @@ ROLES = {
 }
 HOW_TO_READ = (
     ("[20, 30]", "an interval: both ends belong to it",
-     "use its middle, or draw from it; never one of its ends"),
+     "use its middle or a random value in it; never one of its ends"),
     ("[20, 30)", "an interval without its upper end", "as above"),
-    ("{A, B}", "one of the values named", "share the row out among them"),
+    ("{A, B}", "one of the values named", "divide the row among them"),
     ("12***", "values that begin so", "a region, a chapter, a group of codes"),
     ("the name of a group", "any value of the group in the hierarchy", "use it as a category"),
     (ANYTHING, "any value: nothing is left here", "treat it as missing"),
@@ -40,13 +40,13 @@ HOW_TO_READ = (
 
 
 def make_columns_section(subject: Subject) -> Section:
-    """What was done to each column, and what is left of it."""
+    """Makes the section on what was done to each column, and what is left of it."""
     policy = subject.now.audit.bound.policy
     made = [_describe_column(subject, name) for name in policy.columns]
     cards = tuple(sorted(made, key=lambda card: card.chart is None))  # those with most to say first
     words = (
         "0% lost means that a column is as it was, 100% that nothing of it is left; in between, it "
-        "is the share of the column's range that a released value covers on the average."
+        "is the share of the column's range that a released value covers on average."
     )
     title = "What was done to each column"
     if subject.kind == "audit":
@@ -56,33 +56,33 @@ def make_columns_section(subject: Subject) -> Section:
         if subject.before is not None:
             words += " Where nothing is drawn for before, there are few rows, or they stand beside"
             words += " few rows that could be told from them."
-    parts: list[Part] = [Paragraph(words), *_tell_target(subject), Cards(cards)]
+    parts: list[Part] = [Paragraph(words), *_describe_target(subject), Cards(cards)]
     parts += describe_left_out(subject)
     return Section("columns", title, tuple(parts))
 
 
-def _tell_target(subject: Subject) -> Iterator[Part]:
-    """What the columns were weighed for, where a column is to be learned from the release."""
+def _describe_target(subject: Subject) -> Iterator[Part]:
+    """Describes what columns were weighted for, if a column is to be learned from the release."""
     target = None if subject.certificate is None else subject.certificate.target
     if target is not None:
-        told = sorted(target.information.items(), key=lambda each: -each[1])
-        shares = ", ".join(f"{subject.show(name)} {share:.1%}" for name, share in told)
+        ranked = sorted(target.information.items(), key=lambda each: -each[1])
+        shares = ", ".join(f"{subject.show(name)} {share:.1%}" for name, share in ranked)
         yield Paragraph(
-            f"Made for learning {subject.show(target.column)}: columns that tell more about it "
-            "were kept finer. Of what there is to know about it, each tells by itself, in the "
-            f"table as a whole: {shares}.",
+            f"Made for learning {subject.show(target.column)}: columns that say more about it "
+            "were kept finer. The share of its information that each column gives by itself, "
+            f"in the table as a whole: {shares}.",
             "note",
         )
 
 
 def make_reading_section() -> Section:
-    """How those who receive the data read its values."""
+    """Makes the section for data users on how to read released values."""
     headings = ("a value such as", "means", "in an analysis")
     table = Table("Forms of released values", headings, HOW_TO_READ)
     lead = Paragraph(
-        "Values were made coarser where that was needed, not everywhere alike: look at the form of "
-        "each. Differences between rows of one group were removed on purpose; do not try to bring "
-        "them back, and tell whoever gave you the data if a person seems to be recognizable."
+        "Values were made coarser where that was needed, not equally everywhere: look at the form "
+        "of each. Differences between rows of one group were removed on purpose; do not try to "
+        "restore them, and tell those who gave you the data if a person seems to be recognizable."
     )
     return Section("reading", "How to read the values", (lead, table))
 
@@ -97,7 +97,7 @@ def _describe_column(subject: Subject, name: str) -> Card:
         values = ReleasedValues.of(bound, name, known)
         more.append(Fact("typical value", _choose_typical(subject, name, values)))
         if (loss := subject.lost.get(name)) is not None:
-            tone = tell_left("left", loss).tone
+            tone = make_remaining_fact("left", loss).tone
             more.append(Fact("lost", share_text(loss), "plain" if tone == "good" else tone, loss))
         if column.role == "quasi" and subject.kind != "audit":
             stars = values.share_of("hidden")
@@ -117,12 +117,12 @@ def _describe_column(subject: Subject, name: str) -> Card:
 
 
 def _name_plainly(subject: Subject, name: str) -> str:
-    """The column's own name, where people call it otherwise."""
+    """Returns the column's own name, if people call it by a label."""
     return f"column {name}" if subject.show(name) != name else ""
 
 
 def _choose_typical(subject: Subject, name: str, values: ReleasedValues) -> str:
-    """The value that most rows have; in an external report a made-up one of the same form."""
+    """Chooses the most frequent value; in an external report a made-up one of the same form."""
     typical, form = values.labels[values.typical], values.forms[values.typical]
     if subject.internal or typical in (ANYTHING, MISSING):
         return typical

@@ -1,7 +1,7 @@
-"""Who gets a release and why that is thought to be enough, and where others ask for what is told.
+"""The context of a release (recipient, purpose, controls), and where other documents ask for it.
 
-The table names places of public documents, so that whoever fills in one of their forms finds the
-page of this report that answers it. It claims nothing about any of them.
+The table maps sections of this report to places in public documents, so that somebody who fills in
+one of their forms finds the answer. It claims nothing about any of these documents.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ PLACES: dict[str, tuple[str, str, str, str, str]] = {
         "9 Document",
     ),
 }
-"""Where each document asks for what a section tells, by the section's key."""
+"""The places in each document that ask for a section's content, by the section's key."""
 MAPPING = (
-    "Each line says where another document asks for what a section of this report tells. Whether "
-    "the answer is enough is for its readers to judge."
+    "Each line says where other documents ask for the content of a section of this report. Whether "
+    "the answer is enough is for their readers to judge."
 )
-ASKED = {
+LABELS = {
     "recipient": "recipient",
     "purpose": "purpose",
     "controls": "controls",
@@ -119,17 +119,17 @@ ASKED = {
     "expert": "expert",
     "review_date": "to be reviewed by",
 }
-"""What the context says, and what a report calls it."""
+"""The labels of context keys in a report."""
 FOR_USERS = ("recipient", "purpose", "controls", "review_date")
-"""Risk values and those who judged them stay with the office that releases the data."""
+"""Threshold and expert are not for data users; they stay with the office that releases the data."""
 
 
 def make_context_section(subject: Subject) -> Section | None:
-    """Recipient, purpose, controls, threshold, expert and review date, where the policy says so."""
+    """Makes the section on recipient, purpose, controls and so on, if the policy has a context."""
     context = subject.now.audit.bound.policy.context
     if context is None:
         return None
-    keys = FOR_USERS if subject.edition == "users" else tuple(ASKED)
+    keys = FOR_USERS if subject.edition == "users" else tuple(LABELS)
     rows = list(_list_context(context, keys))
     if subject.edition != "users" and context.expert is not None:
         rows.append(("signature and date", "\u00a0"))
@@ -143,15 +143,15 @@ def make_context_section(subject: Subject) -> Section | None:
 
 def _list_context(context: ReleaseContext, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     for key in keys:
-        said = getattr(context, key)
-        if isinstance(said, tuple):
-            yield from ((ASKED[key], control) for control in said)
-        elif said is not None:
-            yield ASKED[key], str(said)
+        value = getattr(context, key)
+        if isinstance(value, tuple):
+            yield from ((LABELS[key], control) for control in value)
+        elif value is not None:
+            yield LABELS[key], str(value)
 
 
 def make_mapping_section(sections: Sequence[Section]) -> Section:
-    """Which section answers what other documents ask."""
+    """Makes the table of sections and the other documents that ask for them."""
     rows = [(each.title, *PLACES[each.key]) for each in sections if each.key in PLACES]
     table = Table("Sections of this report and what others ask", ("section", *FRAMEWORKS),
                   tuple(rows))  # fmt: skip

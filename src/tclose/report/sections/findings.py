@@ -16,7 +16,7 @@ from tclose.version import VERSION
 
 
 class Preset(NamedTuple):
-    """A named threshold: what it is, who uses it, and what that does not mean."""
+    """A named threshold: its value, who uses it, and what the source says."""
 
     k: int
     name: str
@@ -48,26 +48,30 @@ PRESETS = (
         "policy is about counts in published tables and names neither k-anonymity nor classes.",
     ),
 )  # fmt: skip
-"""In the order of k; what a source says is about its own tables, and none is a verdict."""
+"""Sorted by k; a source speaks about its own tables, so none of these is a verdict."""
 ABOUT_T = (
     "For t no regulator that we know of gives a value. Opinion 05/2014 of the Article 29 Data "
     "Protection Working Party (WP216) describes k-anonymity, l-diversity and t-closeness, their "
     "merits and their weaknesses, and names no value for t. The number in this report was chosen "
-    "by whoever wrote the policy; what it allows is shown above, so that the choice can be argued."
+    "by those who wrote the policy; what it allows is shown above, so that the choice can be "
+    "argued."
 )
 
 
 COMPARABLE = ("homogeneity", "skewness", "prosecutor", "journalist", "marketer")
-"""Others count only what the class alone does not give away, so they find less where it does."""
+"""Attacks whose findings before and after can be compared.
+
+Others count only what the class alone does not reveal, so they find less where it reveals more.
+"""
 Severity = Literal["high", "medium", "low"]
 RISKS = ("prosecutor", "journalist", "marketer")
 SEVERITY_TONES: dict[Severity, Tone] = {"high": "bad", "medium": "note", "low": "plain"}
 SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
 HIGH, MEDIUM = 0.05, 0.01
 CERTAIN = ("homogeneity", "background join")
-"""What makes certain of a value, not only more likely, is a step more severe."""
+"""Attacks that make a value certain, not only more likely; they are a step more severe."""
 LEAD = (
-    "What could somebody learn who means ill? These attacks were tried on the {thing}. They go "
+    "What could an attacker learn? These attacks were tried on the {thing}. They go "
     "beyond the promise, and none of them is judged against it: whether a finding is acceptable is "
     "for a person to decide. High: at least 5% of the rows; medium: at least 1%; a step more where "
     "a value becomes certain."
@@ -77,11 +81,11 @@ ADVICE = {
     "background knowledge": "Promise more variety of {about} (l).",
     "skewness": "Promise a smaller t of {about}, or limit belief in single values (alpha, beta).",
     "similarity": "Use a distance that knows which values of {about} are alike.",
-    "background join": "Round or group {about}, or promise against whoever knows the other "
+    "background join": "Round or group {about}, or require it against somebody who knows the other "
     'sensitive columns (readings = ["cross"]).',
     "prosecutor": "Ask for a larger k.",
     "journalist": "Ask for a larger k, or promise k-map.",
-    "marketer": "Ask for a larger k, so that classes are larger on the average.",
+    "marketer": "Ask for a larger k, so that classes are larger on average.",
     "population uniqueness": "Ask for a larger k, or make coarser what makes people unique.",
     "special uniques": "Make the columns coarser that single these rows out, or leave the rows "
     "out.",
@@ -92,11 +96,11 @@ ADVICE = {
     "deFinetti": "Promise a smaller t of {about}, or release fewer columns beside it.",
     "composition": "Do not publish both, or make the new release by the plan of the first.",
 }
-"""What a steward can do about each attack."""
+"""What a data steward can do about each attack."""
 
 
 def rate_severity(finding: Finding) -> Severity:
-    """How bad a finding is, by the share of the rows and by whether a value becomes certain.
+    """Rates a finding by its share of rows and by whether values become certain.
 
     >>> [rate_severity(Finding("skewness", "a", "", n, 1000)) for n in (50, 10, 1)]
     ['high', 'medium', 'low']
@@ -106,18 +110,18 @@ def rate_severity(finding: Finding) -> Severity:
 
 
 def rank_findings(found: Iterable[Finding]) -> list[Finding]:
-    """The most severe first, then by the rows that are affected."""
+    """Sorts findings by severity, then by affected rows."""
     return sorted(found, key=lambda f: (SEVERITIES.index(rate_severity(f)), -f.affected))
 
 
 def name_attack(finding: Finding, subject: Subject) -> str:
-    """An attack and what it is on."""
+    """Names an attack and its attribute."""
     about = f", {subject.show(finding.attribute)}" if finding.attribute else ""
     return f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}"
 
 
 def make_attacks_section(subject: Subject) -> Section:
-    """What attacks found, by severity, with what to do; what found nothing is folded."""
+    """Makes the section of findings by severity, with what to do; the others are folded."""
     report = subject.now.attacks
     found = rank_findings(report.found)
     quiet = [finding for finding in report.findings if not finding.found]
@@ -131,8 +135,8 @@ def make_attacks_section(subject: Subject) -> Section:
     if quiet:
         names = "; ".join(dict.fromkeys(name_attack(finding, subject) for finding in quiet))
         parts.append(Paragraph(f"{len(quiet)} found nothing: {names}."))
-        told = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
-        parts.append(Folded("What found nothing, in words", (Points(tuple(told)),)))
+        lines = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
+        parts.append(Folded("What found nothing, in words", (Points(tuple(lines)),)))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
@@ -157,7 +161,7 @@ def _tabulate_findings(found: Sequence[Finding], subject: Subject) -> Table:
 
 
 def _count_before(finding: Finding, subject: Subject) -> str:
-    """How many rows the same attack affected before, where that can be compared."""
+    """Returns the rows that the same attack affected before, if that can be compared."""
     if subject.before is None or finding.attack not in COMPARABLE:
         return "–"
     before = subject.before.attacks.of(finding.attack)
@@ -174,7 +178,7 @@ def _describe_finding(finding: Finding, subject: Subject) -> str:
 
 
 def describe_left_out(subject: Subject) -> Iterator[Part]:
-    """What became of rows that are not in the release, or not as the others."""
+    """Yields what happened to rows that are not in the release, or not like the others."""
     certificate = subject.certificate
     if certificate is None:
         return
@@ -193,7 +197,7 @@ def describe_left_out(subject: Subject) -> Iterator[Part]:
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
     if certificate.masked is not None:
-        done = "hidden" if certificate.masked.how == "hide" else "told as a group of values"
+        done = "hidden" if certificate.masked.how == "hide" else "released as a group of values"
         for name, count in certificate.masked.rows.items():
             words = f"In {rows_text(count)} the value of {subject.show(name)} is {done}, so that "
             yield Paragraph(f"{words}classes could be smaller.", "note")
@@ -218,12 +222,12 @@ NOT_COVERED = {
     "person away together, whoever published them. This report is about one table.",
     "What others know already.": "Somebody who can rule values out, or knows nearly a whole row, "
     "learns more than the class shows.",
-    "The ends of intervals.": "An interval that is written from the values of its class tells its "
-    "least and its greatest value exactly; the borders of a hierarchy do not.",
-    "The order of rows.": "Where it was kept, a list of the people in the table's order tells "
+    "The ends of intervals.": "An interval that is written from the values of its class reveals "
+    "its least and its greatest value exactly; the borders of a hierarchy do not.",
+    "The order of rows.": "Where it was kept, a list of the people in the table's order shows "
     "whose row is whose; the certificate says whether it was.",
-    "How the release was made.": "Whoever knows the method may infer why a class was not split "
-    "further, and something about its values from that.",
+    "How the release was made.": "Somebody who knows the method may infer why a class was not "
+    "split further, and something about its values from that.",
     "Columns called harmless.": "They were not looked at. A note in free text, an exact date or "
     "a price to the cent may identify a person.",
     "Learning across classes.": "A model trained on the whole release may guess better than a "
@@ -235,18 +239,18 @@ NOT_COVERED = {
     "The law.": "No number here makes data anonymous in the eyes of a law. Whether a table may "
     "be published is a judgement about data, recipients and harm; this report is evidence for it.",
 }
-"""The limits of every guarantee here, as promise.md tells them."""
+"""The limits of every guarantee here, as in promise.md."""
 LINKED_ROWS = (
     "Rows of one person taken together.",
     "Persons are counted once, whatever rows they have. But their rows can be told to belong "
-    "together: whoever knows several of them looks for a person who is in all their classes, and "
+    "together: somebody who knows several of them can look for a person in all their classes, and "
     "these may have few persons, or one, in common.",
 )
-"""In place of what is said about several rows of one person, where persons are counted."""
+"""Replaces the entry on several rows of one person, where persons are counted."""
 
 
 def make_limits_section(subject: Subject) -> Section:
-    """What the guarantee does not cover."""
+    """Makes the section on what the guarantee does not cover."""
     lead = Paragraph("The promise is about what a class shows. It does not cover:")
     limits = tuple(NOT_COVERED.items())
     if subject.now.audit.bound.policy.subject is not None:
@@ -255,14 +259,14 @@ def make_limits_section(subject: Subject) -> Section:
 
 
 def make_presets_section(subject: Subject) -> Section:
-    """Thresholds that others use, beside what was attained."""
+    """Makes the section on thresholds that others use, with what was attained."""
     reached = max((each.k for each in PRESETS if each.k <= subject.now.audit.k), default=None)
     words = "fewer than any threshold in this list."
     if reached is not None:
         words = f"so it reaches the thresholds up to {reached}."
     lead = Paragraph(
         f"The smallest class has {subject.now.audit.k_text}, {words} What a source says is about "
-        "its own tables, and is no verdict on this."
+        "its own tables, and is not a verdict on this one."
     )
     entries = tuple((f"k = {k}, {name}.", f"{by}. {says}") for k, name, by, says in PRESETS)
     parts = (lead, Points(entries), Paragraph(ABOUT_T))
@@ -277,15 +281,15 @@ ENDED = {
 }
 """How a search ended, in words."""
 LONGEST_NUMBER = 26
-"""What is longer is a hash, even one that reads like a number."""
+"""Longer texts are hashes, even if they could be parsed as numbers."""
 RECOUNTED = (
     "The promise was counted on the written file by code that shares nothing with the search, in "
-    "whole numbers. Whoever has the file and the policy can repeat it: tclose verify."
+    "whole numbers. Anyone with the file and the policy can repeat it: tclose verify."
 )
 
 
 def make_method_section(subject: Subject) -> Section:
-    """How it came about, and how anybody can check it."""
+    """Makes the section on how the result was made and how to check it."""
     rows: list[tuple[str, str]] = []
     if subject.certificate is not None:
         policy = subject.now.audit.bound.policy
@@ -307,13 +311,13 @@ def make_method_section(subject: Subject) -> Section:
 
 
 def _write_check(check: Check, subject: Subject) -> tuple[str, str]:
-    """What is stated and counted; what is only said, such as the command, stays internal."""
+    """Returns what is stated and counted; statements that cannot be counted are only internal."""
     stated = check.stated if subject.internal or check.counted != TOLD else ""
     return _shorten_number(stated), _shorten_number(check.counted)
 
 
 def _shorten_number(text: str) -> str:
-    """A number of a certificate as the rest of a report writes it; what is none stays."""
+    """Writes a number of a certificate as in the rest of the report; other text is unchanged."""
     try:
         return number_text(float(text)) if len(text) < LONGEST_NUMBER else text
     except ValueError:
@@ -339,15 +343,15 @@ def _list_method(
         words = (policy.name_level(name, level) for name, level in certificate.levels.items())
         yield "levels", " · ".join(words)
     yield "made with", ", ".join(f"{name} {at}" for name, at in certificate.versions.items())
-    # Whoever reasons about how classes were made is helped by the seed (promise.md), and a
-    # command names the steward's folders and files.
+    # The seed helps to reason about how classes were made (promise.md), and a command contains
+    # names of folders and files.
     yield "seed", str(certificate.seed) if internal else "kept by the steward"
     if internal and certificate.command:
         yield "command", certificate.command
 
 
 def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Those that may be seen; whoever knows most of a table guesses the rest from its hash."""
+    """Yields hashes that may be shown: who knows most of a table can guess the rest from one."""
     stated = {} if subject.certificate is None else dict(subject.certificate.hashes)
     guessable = () if subject.internal else ("table", "input", "plan", "hierarchies")
     for name, value in {**subject.hashes, **stated}.items():

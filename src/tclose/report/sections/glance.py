@@ -29,13 +29,13 @@ from tclose.verify.verdict import Verdict
 
 MOST_FACTS = 6
 NOTHING = 0.9995
-"""A loss from which on nothing is left of a column, to the decimal that is shown."""
+"""The loss from which nothing is left of a column, to the displayed decimal."""
 LITTLE = 0.2
-"""Of a column that keeps less than this, little is left."""
+"""Below this share, little is left of a column."""
 
 
 def make_glance_section(subject: Subject) -> Section:
-    """What a reader is warned of, three verdicts side by side, and what is to be known of them."""
+    """Makes the first section: warnings, three verdicts side by side, and main numbers."""
     cards = [judge_usefulness(subject)]
     if subject.edition != "users":
         cards = [_judge_promise(subject), *cards, _judge_attacks(subject)]
@@ -47,7 +47,7 @@ def make_glance_section(subject: Subject) -> Section:
 
 
 def _judge_promise(subject: Subject) -> Card:
-    """Whether the promise is kept, and how near each limit is."""
+    """Makes the card on whether the promise is kept, and how near each limit is."""
     audit = subject.now.audit
     if not audit.promised:
         note = f"Nothing was promised about this {subject.thing}; the report says what it attains."
@@ -56,7 +56,9 @@ def _judge_promise(subject: Subject) -> Card:
         ((measure_nearness(verdict), verdict) for verdict in audit.requirements),
         key=lambda pair: (pair[1].holds is True, -(pair[0] or 0.0)),
     )
-    facts = tuple(_tell_nearness(share, verdict, subject) for share, verdict in near[:MOST_FACTS])
+    facts = tuple(
+        _make_nearness_fact(share, verdict, subject) for share, verdict in near[:MOST_FACTS]
+    )
     if audit.holds:
         note = f"Counted on the {subject.thing} itself: {_condense_promise(subject)}"
         return Card("The promise", "kept", "good", facts, note)
@@ -65,7 +67,7 @@ def _judge_promise(subject: Subject) -> Card:
     return Card("The promise", "does not hold", "bad", facts, note)
 
 
-def _tell_nearness(share: float | None, verdict: Verdict, subject: Subject) -> Fact:
+def _make_nearness_fact(share: float | None, verdict: Verdict, subject: Subject) -> Fact:
     name = name_requirement(verdict, subject)
     if verdict.holds is not True:
         words = "cannot be decided" if verdict.holds is None else "broken"
@@ -76,7 +78,7 @@ def _tell_nearness(share: float | None, verdict: Verdict, subject: Subject) -> F
 
 
 def _condense_promise(subject: Subject) -> str:
-    """The promise in one sentence: the crowd first, then what its members must not give away."""
+    """Writes the promise in one sentence: the size of classes, then closeness."""
     verdicts = subject.now.audit.requirements
     crowds = [verdict.required for verdict in verdicts if verdict.requirement == "k-anonymity"]
     closeness = ("t-closeness", "joint-t-closeness")  # not (n, t): that is to a part of the table
@@ -94,7 +96,7 @@ def _condense_promise(subject: Subject) -> str:
 
 
 def judge_usefulness(subject: Subject) -> Card:
-    """What is left of each column that was made coarser."""
+    """Makes the card on what is left of each column that was generalized."""
     title = "Usefulness"
     if subject.kind == "audit":
         note = "Nothing was done to this table: every column is as it was read."
@@ -104,22 +106,22 @@ def judge_usefulness(subject: Subject) -> Card:
         note = "A certificate says what each column lost; none was given."
         return Card(title, "not known", "aside", note=note)
     facts = tuple(
-        tell_left(subject.show(name), loss)
+        make_remaining_fact(subject.show(name), loss)
         for name, loss in sorted(lost.items(), key=lambda named: -named[1])
     )
     empty = [subject.show(name) for name, loss in lost.items() if loss >= NOTHING]
     left = 1 - sum(lost.values()) / len(lost)
     note = "Columns that are not listed are as they were, unless they were removed."
     if subject.kind == "verify":
-        note += " The certificate says so; the original was not there to recount it."
+        note += " This is stated by the certificate; it cannot be recounted without the original."
     if empty:
         return Card(title, f"nothing left of {join_names(empty)}", "bad", facts, note)
     tone: Tone = "good" if left >= 0.5 else "note"
     return Card(title, f"{share_text(left)} of the detail left", tone, facts, note)
 
 
-def tell_left(name: str, loss: float) -> Fact:
-    """What is left of a column: `birth_date: nothing left` is bad news."""
+def make_remaining_fact(name: str, loss: float) -> Fact:
+    """Makes a fact on what is left of a column: `birth_date: nothing left` is bad news."""
     if loss >= NOTHING:
         return Fact(name, "nothing left", "bad", 0.0)
     left = 1 - loss
@@ -127,28 +129,28 @@ def tell_left(name: str, loss: float) -> Fact:
 
 
 def _judge_attacks(subject: Subject) -> Card:
-    """What attacks still find, the most severe first."""
+    """Makes the card on what attacks still find, the most severe first."""
     report = subject.now.attacks
     found = rank_findings(report.found)
     tried = len(report.findings)
     if not found:
-        note = f"{tried} attacks were tried. What could not be tried is told below."
+        note = f"{tried} attacks were tried. What could not be tried is listed below."
         return Card("Attacks", "nothing found", "good", note=note)
     worst = SEVERITY_TONES[rate_severity(found[0])]
-    facts = tuple(_tell_finding(finding, subject) for finding in found[:MOST_FACTS])
+    facts = tuple(_make_finding_fact(finding, subject) for finding in found[:MOST_FACTS])
     note = "Attacks go beyond the promise; none of them is judged against it."
     headline = f"{len(found)} of {tried} find something"
     return Card("Attacks", headline, "note" if worst == "plain" else worst, facts, note)
 
 
-def _tell_finding(finding: Finding, subject: Subject) -> Fact:
+def _make_finding_fact(finding: Finding, subject: Subject) -> Fact:
     severity = rate_severity(finding)
     words = f"{share_text(finding.share)} of rows, {severity}"
     return Fact(name_attack(finding, subject), words, SEVERITY_TONES[severity], finding.share)
 
 
 def _list_notices(subject: Subject) -> Iterator[Paragraph]:
-    """Warnings, and whether the certificate says the same as the count."""
+    """Yields warnings, and whether the certificate agrees with the count."""
     certificate, checks = subject.certificate, subject.checks
     if refuted := sum(check.confirmed is False for check in checks):
         yield Paragraph(
@@ -159,11 +161,11 @@ def _list_notices(subject: Subject) -> Iterator[Paragraph]:
     if certificate is not None and subject.edition != "users":
         yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings or ())
         if certificate.stopped == "clock":
-            words = "The clock ended the search: another run may find another release."
+            words = "The time limit ended the search: another run may find another release."
             yield Paragraph(words, "note")
     if checks and not refuted:
         yield Paragraph(
-            "The certificate was held against a fresh count: every line that can be recounted is "
+            "The certificate was compared with a fresh count: every line that can be recounted is "
             "confirmed.",
             "good",
         )

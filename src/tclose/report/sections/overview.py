@@ -1,4 +1,4 @@
-"""The first pages of a report: the promise, before and after, and whether anybody is recognized."""
+"""The first sections of a report: the promise, before and after, and the risk of recognition."""
 
 from __future__ import annotations
 
@@ -30,24 +30,25 @@ IDENTIFIERS = (
     "Names removed: {about}",
     "The column {about}, which names people, is not in the table.",
 )
-"""Of a release that still has identifiers: no requirement on classes, but told like one."""
+"""For a release that still has identifiers: not a requirement on classes, but shown like one."""
 TWO_QUESTIONS = (
     "Two questions about re-identification. A prosecutor looks for one person who is known to be "
     "in the table: how sure can the guess be which row it is? A marketer matches everybody: how "
-    "many rows would be assigned rightly? Both are taken to know every column that others may know."
+    "many rows would be assigned correctly? Both are assumed to know every column that others "
+    "may know."
 )
 NOT_ONLY_THE_ROW = (
     "Not only the row matters. The table shows how often the best single guess at a sensitive "
-    "value is right. Publishing the whole table is meant to teach something; the step from the "
+    "value is right. Publishing the whole table is meant to inform; the step from the "
     "table to the class is what it costs the person."
 )
 SCALE = 1.15
-"""How far a gauge reaches beyond the limit, or beyond what was attained."""
+"""How far a gauge extends beyond the limit, or beyond what was attained."""
 OTHERS_KNOWN = " This holds even against somebody who knows the person's other sensitive values."
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names as a sentence lists them.
+    """Joins names for a sentence.
 
     >>> join_names(["age", "zip", "sex"]), join_names(["age"])
     ('age, zip and sex', 'age')
@@ -58,7 +59,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def name_requirement(verdict: Verdict, subject: Subject) -> str:
-    """What a requirement is about, in a few words."""
+    """Names what a requirement is about, in a few words."""
     kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
     name = topic.format(about=subject.show(verdict.attribute or ""), reading=verdict.reading)
@@ -68,7 +69,7 @@ def name_requirement(verdict: Verdict, subject: Subject) -> str:
 
 
 def describe_requirement(verdict: Verdict, subject: Subject) -> str:
-    """What a requirement asks of every class, in plain words; as a fact only where it is one."""
+    """Describes what a requirement asks of every class; as a fact only if it holds."""
     kind, measure = find_requirement(verdict.requirement), DISTANCES.get(verdict.distance or "")
     words = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=subject.show(verdict.attribute or ""),
@@ -80,11 +81,11 @@ def describe_requirement(verdict: Verdict, subject: Subject) -> str:
         whole="the whole table" if verdict.reference is None else verdict.reference,
     )
     words += OTHERS_KNOWN if verdict.adversary == "knows_others" else ""
-    return words if verdict.holds else f"What was asked: {words[:1].lower()}{words[1:]}"
+    return words if verdict.holds else f"What was required: {words[:1].lower()}{words[1:]}"
 
 
 def write_outcome(verdict: Verdict) -> str:
-    """Whether it is kept, in a few words."""
+    """Says whether a requirement is kept, in a few words."""
     if verdict.required is None:
         return f"attained: {verdict.achieved_text}"
     if verdict.holds is None:
@@ -96,7 +97,7 @@ def write_outcome(verdict: Verdict) -> str:
 
 
 def measure_nearness(verdict: Verdict) -> float | None:
-    """How much of a limit is used: 1 at the limit; None where there is no number to tell."""
+    """Returns the used share of a limit: 1 at the limit; None if it cannot be computed."""
     limit = find_limit(verdict)
     if limit is None or not math.isfinite(verdict.achieved):
         return None
@@ -107,7 +108,7 @@ def measure_nearness(verdict: Verdict) -> float | None:
 
 
 def find_limit(verdict: Verdict) -> float | None:
-    """The limit as a number: what the worst class attains, and how far that is from it."""
+    """Returns the limit as a number, from the value of a class and its margin."""
     measured = verdict.measurement
     if verdict.required is None or not len(measured.value):
         return None
@@ -119,12 +120,12 @@ def find_limit(verdict: Verdict) -> float | None:
 
 
 def make_promise_section(subject: Subject) -> Section:
-    """What is promised, a row each: in words, as a gauge, and whether it is kept."""
+    """Makes the section on requirements, one per row: in words, as a gauge, and the outcome."""
     audit = subject.now.audit
     about = (
         f"A class is a group of rows that look alike in "
         f"{join_names([subject.show(name) for name in subject.quasi])}: what others "
-        "may know about a person. Whoever looks a person up finds the class, not the row."
+        "may know about a person. Anyone who looks a person up finds the class, not the row."
     )
     parts: list[Part] = [Paragraph(about)]
     if audit.promised:
@@ -134,8 +135,8 @@ def make_promise_section(subject: Subject) -> Section:
         parts.append(_tabulate_attained(audit.requirements, subject))
     certificate = subject.certificate
     given = None if certificate is None else certificate.given
-    told = audit.notes if given is None else (given.sentence, *audit.notes)
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in told]
+    sentences = audit.notes if given is None else (given.sentence, *audit.notes)
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in sentences]
     notes += [f"{name_requirement(v, subject)}: {v.note}." for v in audit.requirements if v.note]
     parts += [Paragraph(note, "note") for note in notes]
     title = "The promise" if audit.promised else "What was measured"
@@ -170,16 +171,16 @@ def _tabulate_attained(verdicts: Sequence[Verdict], subject: Subject) -> Table:
 
 
 def make_measures_section(subject: Subject) -> Section | None:
-    """What was measured without a promise, for those who know the field."""
+    """Makes the section on further measures, for which nothing is required."""
     if not subject.now.audit.measured:
         return None
-    lead = Paragraph("What the field measures, too, for those who know it; without a promise.")
+    lead = Paragraph("Further measures of the field, for experts; nothing is required of them.")
     table = _tabulate_attained(subject.now.audit.measured, subject)
     return Section("measures", "Further measures", (lead, table))
 
 
 def make_before_section(subject: Subject) -> Section | None:
-    """The table that was read beside the release; what became of each promise stands with it."""
+    """Makes the section on the original table beside the release."""
     if subject.before is None:
         return None
     before, now = subject.before.audit, subject.now.audit
@@ -204,7 +205,7 @@ def make_before_section(subject: Subject) -> Section | None:
 
 
 def make_risk_section(subject: Subject) -> Section:
-    """How likely it is that a row is recognized as a person's, now and before."""
+    """Makes the section on how likely a row is recognized as a person's, now and before."""
     parts: list[Part] = [Paragraph(TWO_QUESTIONS), Figures(tuple(_list_risks(subject)))]
     table = tabulate_beliefs(subject.now.attacks)
     if subject.before is not None:
@@ -221,13 +222,13 @@ def make_risk_section(subject: Subject) -> Section:
 def _list_risks(subject: Subject) -> Iterator[Figure]:
     found = subject.now.attacks.of("prosecutor")
     crowd = round(1 / float(found[0].numbers["threshold"] or 1)) if found else 0
-    asked = (
+    risks = (
         ("prosecutor", "highest risk", "one person: surest guess"),
         ("prosecutor", None, f"rows at high risk (fewer than {crowd} look alike)"),
-        ("marketer", "share", "everybody: rows matched rightly"),
+        ("marketer", "share", "everybody: rows matched correctly"),
         ("journalist", "highest risk", "one of the population: surest guess"),
     )
-    for attack, number, label in asked:
+    for attack, number, label in risks:
         if (now := _measure_risk(subject.now, attack, number)) is None:
             continue
         value, high = now
@@ -237,7 +238,7 @@ def _list_risks(subject: Subject) -> Iterator[Figure]:
 
 
 def _measure_risk(table: CountedTable, attack: str, number: str | None) -> tuple[str, bool] | None:
-    """A number of an attack, or the rows that it affects, and whether the risk is high."""
+    """Returns a number of an attack, or the rows it affects, and whether the risk is high."""
     found = table.attacks.of(attack)
     if not found:
         return None

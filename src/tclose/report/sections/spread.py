@@ -1,8 +1,8 @@
-"""How rows are spread over sizes and distances of classes, and which classes are worst off.
+"""How rows are spread over sizes and distances of classes, and which classes are the worst.
 
-Bins end where the limit is, and a class stands on the side of the limit on which it was judged:
-the picture cannot contradict the verdict by a rounding. An external document names no class, not
-even by its number: with the release beside it a number would lead to the values.
+Bins end at the limit, and a class is put on the side of the limit on which it was judged, so that
+rounding cannot make the chart contradict the verdict. An external document does not name classes,
+not even by number: together with the release, a number would lead to the values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tclose.verify.explanation import explain_class
 from tclose.verify.verdict import ClassReport, Verdict
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Where bins of class sizes start; the promised k is put among them."""
+"""Where bins of class sizes start; the required k is added."""
 BINS = 20
 MOST_BELOW = 10
 MOST_MARKS = 11
@@ -48,10 +48,10 @@ MOST_VALUES = 12
 
 
 def make_spread_section(subject: Subject) -> Section:
-    """The distributions of class sizes and distances, with the limits drawn."""
+    """Makes the section on class sizes and distances, with the limits."""
     audit = subject.now.audit
     lead = Paragraph(
-        "Each bar is a share of the rows. A limit that was promised stands between the bars; "
+        "Each bar is a share of the rows. A required limit stands between the bars; "
         "nothing may be beyond it, in smaller classes or at greater distances."
     )
     shown = [verdict for verdict in audit.requirements if _can_be_drawn(audit, verdict)]
@@ -61,7 +61,7 @@ def make_spread_section(subject: Subject) -> Section:
 
 
 def _chart_sizes(subject: Subject) -> HistogramChart:
-    """How many rows are in classes of which size."""
+    """Charts the rows in classes of each size."""
     policy = subject.now.audit.bound.policy
     audits = [table.audit for table in (subject.before, subject.now) if table is not None]
     sizes = [audit.bound.classes.size.astype(np.float64) for audit in audits]
@@ -85,7 +85,7 @@ def _chart_sizes(subject: Subject) -> HistogramChart:
 
 
 def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
-    """How many rows are in classes how far from the whole table."""
+    """Charts the rows in classes at each distance from the whole table."""
     pairs = [(subject.now.audit, verdict)]
     was = subject.was(verdict)
     if subject.before is not None and was is not None:
@@ -107,7 +107,7 @@ def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
 
 
 def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
-    """Whether the distances of a requirement are those of the classes, and there are any."""
+    """Whether a requirement has finite distances, one for each class."""
     value = verdict.measurement.value
     by_class = verdict.adversary == "knows_class" and len(value) == audit.classes
     return verdict.distance is not None and by_class and bool(np.isfinite(value).any())
@@ -115,26 +115,26 @@ def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
 
 @dataclass(frozen=True)
 class DistanceBins:
-    """Bins of equal width over a distance, so many of them below the limit."""
+    """Bins of equal width over a distance, `below` of them below the limit."""
 
     step: float
     below: int
     count: int
     zero: bool = False
-    """The first bin is for classes exactly like the table, where the limit is 0."""
+    """Whether the first bin is for classes exactly like the table, if the limit is 0."""
     more: bool = False
-    """The last bin holds everything farther away, too."""
+    """Whether the last bin contains everything farther away, too."""
 
     @property
     def edges(self) -> tuple[str, ...]:
-        """What is written between the bins; not everywhere, where there are many."""
+        """The labels between the bins; only some of them if there are many."""
         marks = ["", *self._marks] if self.zero else self._marks
         every = -(-len(marks) // MOST_MARKS)
         return tuple(mark if at % every == self.zero else "" for at, mark in enumerate(marks))
 
     @property
     def bins(self) -> tuple[str, ...]:
-        """What each bin holds."""
+        """The description of each bin."""
         first = ["exactly 0"] if self.zero else []
         names = [*first, *(f"{low} to {high}" for low, high in pairwise(self._marks))]
         return (*names[:-1], f"{self._marks[-2]} and more" if self.more else names[-1])
@@ -145,12 +145,12 @@ class DistanceBins:
 
 
 def _choose_bins(most: float, limit: float | None) -> DistanceBins:
-    """Bins up to the largest distance, of which one ends at the limit."""
+    """Chooses bins up to the largest distance, with an edge at the limit."""
     if limit is None:
         return DistanceBins((most or 1.0) / BINS, 0, BINS)
     if limit <= 0:
         return DistanceBins((most or 1.0) / BINS, 1, BINS + 1, zero=True)
-    # Beside a large distance a small limit gets fewer bins, at least one.
+    # If distances are much larger than the limit it gets fewer bins, at least one.
     below = max(1, min(MOST_BELOW, int(BINS * limit / most))) if most else MOST_BELOW
     below = _choose_parts(limit, below)
     step = limit / below
@@ -159,7 +159,7 @@ def _choose_bins(most: float, limit: float | None) -> DistanceBins:
 
 
 def _choose_parts(limit: float, most: int) -> int:
-    """Of nearly as many parts as there may be, the number that cuts a limit into round steps.
+    """Chooses into how many parts a limit is divided, nearly `most`, so that steps are round.
 
     >>> _choose_parts(0.35, 8), _choose_parts(0.3, 10), _choose_parts(1 / 3, 10)
     (7, 10, 10)
@@ -169,7 +169,7 @@ def _choose_parts(limit: float, most: int) -> int:
 
 
 def _place_classes(verdict: Verdict, scale: DistanceBins) -> Ints:
-    """The bin of each class: by its distance, but on the side of the limit where it was judged."""
+    """Returns the bin of each class: by distance, on the side of the limit where it was judged."""
     measured, last = verdict.measurement, scale.count - 1
     value = np.where(np.isfinite(measured.value), measured.value, scale.step * scale.count)
     place = np.clip(np.ceil(value / scale.step - 1e-9) - 1 + scale.zero, 0, last)
@@ -180,7 +180,7 @@ def _place_classes(verdict: Verdict, scale: DistanceBins) -> Ints:
 
 
 def _share_rows(place: Ints, audit: Audit, count: int) -> tuple[float, ...]:
-    """The share of the rows in each bin, from the bin of each class."""
+    """Returns the share of rows in each bin, from the bin of each class."""
     size: Floats = audit.bound.classes.class_rows.astype(np.float64)
     shares: Floats = np.bincount(place, weights=size, minlength=count) / size.sum()
     return tuple(shares.tolist())
@@ -191,7 +191,7 @@ def _name_series(subject: Subject) -> list[str]:
 
 
 def make_worst_section(subject: Subject) -> Section:
-    """The worst classes: with values and flows in an internal report, else as counts."""
+    """Makes the section on the worst classes: internally with values and moves, else as counts."""
     audit = subject.now.audit
     outcome = "No class breaks the promise."
     if not audit.promised:
@@ -201,7 +201,7 @@ def make_worst_section(subject: Subject) -> Section:
     edition = "The pictures show which shares would have to move where."
     if not subject.internal:
         edition = (
-            "This edition tells only how many there are; the internal edition names the worst ones "
+            "This edition says only how many there are; the internal edition names the worst ones "
             "and shows what is in them."
         )
     parts: list[Part] = [Paragraph(f"{outcome} {edition}")]
@@ -215,7 +215,7 @@ def make_worst_section(subject: Subject) -> Section:
 
 
 def _draw_fragments(audit: Audit) -> Iterator[Part]:
-    """The matrix of two sensitive attributes, where closeness of both along lines is promised."""
+    """Draws the matrix of two sensitive attributes, if both must be close along a line."""
     bound = audit.bound
     if audit.in_parts or len(bound.attributes) < 2:
         return
@@ -231,7 +231,7 @@ def _draw_fragments(audit: Audit) -> Iterator[Part]:
 
 
 def tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:
-    """Classes with their values, and how far each is from breaking every requirement."""
+    """Tabulates classes with their values, and their margins in every requirement."""
     titles = list(reports[0].margins) if reports else []
     shown = {
         verdict.title: subject.relabel(verdict.title, verdict.attribute)
@@ -250,7 +250,7 @@ def tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:
 
 
 def _draw_farthest(subject: Subject, attribute: str) -> Iterator[Part]:
-    """The class that is farthest from the table in an attribute: as bars and, folded, as arcs."""
+    """Draws the class farthest from the table in an attribute: as bars and, folded, as arcs."""
     why = explain_class(subject.now.audit.bound, None, attribute)
     shown = subject.show(attribute)
     why = replace(why, attribute=shown)
