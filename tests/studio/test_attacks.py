@@ -49,7 +49,7 @@ def test_what_would_fill_the_machine_when_unpacked_is_refused(
     sent = gzip.compress(content) if name.endswith("gz") else pack(content)
     assert len(sent) < 1 << 16
     page = client.post("/open", files={"file": (name, sent)}).text
-    assert "unpacked it would take more than" in page
+    assert "unpacked, it would be larger than" in page
     assert not list((empty.private / "uploads").iterdir()) and empty.bench.project.table is None
 
 

@@ -62,7 +62,7 @@ def test_complaints_name_the_line_and_no_value(make: Make, enter: Enter, tmp_pat
     assert 'role="alert"' in page and "32" in page and "secret" not in page
     page = client.post("/open", data={"path": str(tmp_path / "nothing.csv")}).text
     assert "there is no such file" in page
-    assert "which table?" in client.post("/open", data={}).text
+    assert "no table is chosen" in client.post("/open", data={}).text
     for address in ("mysql://x", "somewhere"):
         assert 'role="alert"' in client.post("/open", data={"address": address}).text
 
@@ -150,7 +150,10 @@ def test_roles_are_suggested_confirmed_changed_and_taken_back(
     assert "name" in policy.identifiers and "diagnosis" in policy.sensitive
     client.post("/columns", data={"what": "undo"})
     assert studio.bench.project.columns["name"]["role"] == "identifier?"
-    assert "which columns?" in client.post("/columns", data={"what": "set", "role": "quasi"}).text
+    assert (
+        "no columns are chosen"
+        in client.post("/columns", data={"what": "set", "role": "quasi"}).text
+    )
 
 
 def test_the_filter_finds_by_name_kind_and_role(client: httpx.Client, settle: Settle) -> None:

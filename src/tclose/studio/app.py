@@ -1,4 +1,4 @@
-"""The application behind the guard: pages, their forms, the files that they need."""
+"""The application behind the guard: pages, their forms, and the files that they need."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def _start(request: Request) -> Response:
 
 
 def build_app(bench: Workbench) -> Starlette:
-    """The pages for one workbench; a guard has to stand before them."""
+    """Builds the pages for one workbench; a guard must be put before them."""
     routes = [
         Route("/", _start),
         Route("/favicon.ico", _icon),

@@ -1,4 +1,4 @@
-"""Pictures of the pages: a column's values at a glance, and how its distance sees them."""
+"""Charts for pages: a column's values at a glance, and as its distance compares them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ MOST_BARS = 80
 LONGEST_NAME = 22
 ORDERED = 40
 LEAST_BARS = 10
-"""As wide as if there were so many: a few bars are no blocks."""
+"""The least number of bars that determines their width, so that a few bars are not blocks."""
 
 
 def draw_spark(chart: HistogramChart | None) -> Picture | None:
-    """Bars without axes, each of which says in words what it shows."""
+    """Draws bars without axes; each has its value as a title."""
     if chart is None:
         return None
     shares = [share or 0.0 for share in chart.series[0].values]
     wide, named = WIDE / max(len(shares), LEAST_BARS), len(shares)
     if chart.across == "by frequency" and chart.bins[-1] == "others":
-        named -= 1  # however many the others are, they dwarf nothing
+        named -= 1  # the bar of the others must not dwarf single values
     most, bars = max(shares[:named], default=0.0) or 1.0, []
     for at, (name, share) in enumerate(zip(chart.bins, shares, strict=True)):
         tall = max(min(share / most, 1.0) * (TALL - 2), 0.6)
@@ -49,7 +49,7 @@ def draw_spark(chart: HistogramChart | None) -> Picture | None:
 
 @dataclass(frozen=True)
 class Bin:
-    """A value on a line, or several that lie together: from where to where, and their share."""
+    """A value on a line, or several neighbouring ones: from where to where, and their share."""
 
     first: str
     last: str
@@ -58,15 +58,13 @@ class Bin:
 
     @property
     def name(self) -> str:
-        """What the bar is called."""
+        """The name of the bar."""
         first, last = show_value(self.first), show_value(self.last)
         return first if self.first == self.last else f"{first} to {last}"
 
 
-def gather_bins(
-    order: Sequence[str], places: Sequence[float], shares: Sequence[float]
-) -> list[Bin]:
-    """Values in their order, each by itself, or those that lie together where they are many."""
+def group_bins(order: Sequence[str], places: Sequence[float], shares: Sequence[float]) -> list[Bin]:
+    """Makes a bin for each value in order, or for several neighbours if there are many values."""
     if len(order) <= MOST_BARS:
         return [Bin(value, value, *at) for value, *at in zip(order, places, shares, strict=True)]
     at, share = np.array(places), np.array(shares)
@@ -82,7 +80,7 @@ def gather_bins(
 
 
 def draw_line(name: str, bins: Sequence[Bin], t: float | None) -> Picture:
-    """Values where the distance has them, as tall as their rows, and how far t is on that line."""
+    """Draws the values at their places on a line, as high as their rows, and the length of t."""
     title, across = f"{name}: from the lowest value to the highest", "share of rows"
     drawn = [_draw_line(title, bins, t, wide) for wide in (WIDEST, NARROW)]
     cells = tuple((each.name, share_text(each.share)) for each in bins)
@@ -124,7 +122,7 @@ def _draw_line(title: str, bins: Sequence[Bin], t: float | None, wide: int) -> s
 def _name_places(
     order: Sequence[str], places: Sequence[float], y: float, wide: int
 ) -> Iterator[str]:
-    """The names of values below their places, as many as have room; the first and the last do."""
+    """Draws names of values below their places: the first, the last, and others that have room."""
     ends = {0, len(order) - 1}
     reach = -1.0
     last = places[-1] - _measure(order[-1]) if len(order) > 1 else float(wide)
@@ -144,7 +142,7 @@ def _measure(value: str) -> float:
 
 
 def draw_tree(counts: ColumnCounts, tree: Hierarchy) -> Picture:
-    """The groups of a tree below each other, each as long as its rows, finer ones indented."""
+    """Draws the groups of a tree below each other, as long as their rows, finer ones indented."""
     title = f"{counts.name}: its groups"
     nodes = tree.find(counts.labels)
     below = np.zeros(len(tree.labels))
@@ -162,7 +160,7 @@ def draw_tree(counts: ColumnCounts, tree: Hierarchy) -> Picture:
 
 
 def _list_nodes(tree: Hierarchy, below: Floats) -> list[tuple[int, int]]:
-    """Groups that occur, the largest first among their like, down to where they are too many."""
+    """Lists groups that occur, the largest first among siblings, down to a level that fits."""
     for least in range(tree.levels):
         found = list(_walk(tree, below, tree.root, 0, least))
         if len(found) <= MOST_NODES:
@@ -209,7 +207,7 @@ def _indent(tree: Hierarchy, each: tuple[int, int], longest: int) -> float:
 def draw_distance(
     counts: ColumnCounts, column: Raw, tree: Hierarchy | None
 ) -> HistogramChart | Picture | None:
-    """The values as the distance sees them: on a line with t beside it, or as a tree."""
+    """Draws the values as the distance compares them: on a line with t, or as a tree."""
     distance, order = column.get("distance", "equal"), column.get("order")
     on_line: tuple[Sequence[str], Sequence[float]] | None = None
     rows = dict(counts.ranked)
@@ -225,11 +223,11 @@ def draw_distance(
         return draw_order(counts, column, counts.dictionary.kind)
     total = sum(rows.values()) or 1
     shares = [rows.get(value, 0) / total for value in on_line[0]]
-    return draw_line(counts.name, gather_bins(*on_line, shares), read_t(column))
+    return draw_line(counts.name, group_bins(*on_line, shares), read_t(column))
 
 
 def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
-    """How often each value occurs, in the order that its distance has."""
+    """Charts how often each value occurs, in the order used by its distance."""
     title = f"{counts.name}: how its values are spread"
     order = column.get("order")
     if isinstance(order, list) and len(order) <= ORDERED:

@@ -1,8 +1,8 @@
-"""What stands before every page: only this user's own browser, on this machine, gets an answer.
+"""The guard before every page: only this user's own browser, on this machine, gets an answer.
 
 The address that is opened carries a token that works once. It becomes a cookie that scripts cannot
-read and other sites cannot send. Whatever has no such cookie, names another host, or is a POST that
-another page caused is refused before anything looks at its path.
+read and other sites cannot send. A request without this cookie, to another host, or a POST caused
+by another page is refused before its path is looked at.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What every answer says to the browser."""
+"""Headers of every response."""
 ENTERED = (
     '<!DOCTYPE html><html lang="en"><head><title>tclose studio</title>'
     '<meta http-equiv="refresh" content="0;url=/open"></head>'
     '<body><p><a href="/open">Go on to the studio</a></p></body></html>'
 )
-"""A page, not a redirect: only what this page itself asks for brings the strict cookie along."""
+"""A page, not a redirect: the browser sends the strict cookie only with requests of this page."""
 CLOSED = "Open the studio by the address that its terminal shows; it works once.\n"
-TOO_LARGE = "That is more than is taken.\n"
+TOO_LARGE = "The request is larger than the limit.\n"
 
 
 class Guard:
@@ -48,12 +48,12 @@ class Guard:
     def __init__(self, app: ASGIApp, hosts: Iterable[str], port: int, most_bytes: int) -> None:
         self.app, self.most_bytes = app, most_bytes
         self.hosts = {f"{host}:{port}" for host in hosts}
-        self.cookie = f"tclose-studio-{port}"  # browsers tell no ports apart
+        self.cookie = f"tclose-studio-{port}"  # browsers share cookies between ports
         self.token: str | None = secrets.token_urlsafe(32)
         self.secret = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request, or has the application answer it."""
+        """Refuses a request, or passes it on to the application."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -75,14 +75,14 @@ class Guard:
         try:
             await self.app(scope, self._limit(receive), answer)
         except Exception as error:  # the application has answered
-            # What went wrong may hold a value of the table; only its kind is told.
+            # The error's message may contain a value of the table, so only its kind is printed.
             print(f"tclose studio: {type(error).__name__} at {scope['path']}", file=sys.stderr)
 
     def _refuse(self, scope: Scope) -> Response | None:
-        """The answer to what may not pass; None where it may."""
+        """Returns the refusal of a request; None if it may pass."""
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or headers["host"] not in self.hosts:
-            return _say(421, "There is no such host here.")
+            return _say(421, "This host name is not served here.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _say(405, "Only GET and POST.")
         if scope["method"] == "POST" and headers.get("sec-fetch-site") != "same-origin":
@@ -115,7 +115,7 @@ class Guard:
         )
 
     def _limit(self, receive: Receive) -> Receive:
-        """The same messages; raises when they are too long together, whatever was announced."""
+        """Passes messages on; raises HTTPException when they exceed the limit in total."""
         received = 0
 
         async def next_message() -> Message:

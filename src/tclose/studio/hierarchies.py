@@ -1,4 +1,4 @@
-"""Hierarchies as a form has them and as a policy writes them, and what they make of a column."""
+"""Hierarchies in forms and in policies, and what they do to a column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tclose.studio.table import ColumnCounts, show_value
 from tclose.studio.visit import Visit, is_whole
 
 KINDS = {
-    "": "none: each class is told by its own interval or set",
+    "": "none: each class has its own interval or set",
     "intervals": "intervals, by widths",
     "cuts": "ranges, by cut points",
     "prefix": "first characters that are kept",
@@ -33,21 +33,21 @@ HINTS = {
     "builtin": "one of the names below",
 }
 MOST_GROUPED = 300
-"""Distinct values that can be put into groups one by one."""
+"""The most distinct values that can be put into groups one by one."""
 MOST_SHOWN = 4
 WITHIN = ">"
-"""What stands between a group and one within it."""
+"""Separates a group from a group within it."""
 NO_TREE: dict[str, Any] = {"levels": [], "tree": "", "unknown": 0}
 
 
 def list_kinds(kind: str, counts: ColumnCounts) -> dict[str, str]:
-    """The kinds of hierarchies that can be chosen; many values are not grouped one by one."""
+    """Lists the kinds of hierarchies to choose from; groups only if values are not too many."""
     many = len(counts.labels) > MOST_GROUPED and kind != "groups"
     return {name: words for name, words in KINDS.items() if not (many and name == "groups")}
 
 
 def read_spec(spec: str | Raw | None) -> tuple[str, str]:
-    """The kind of a hierarchy and its parameters as a form has them."""
+    """Converts a policy's hierarchy to its kind and parameters in a form."""
     if spec is None:
         return "", ""
     if isinstance(spec, str):
@@ -62,7 +62,7 @@ def read_spec(spec: str | Raw | None) -> tuple[str, str]:
 
 
 def suggest_spec(profile: Profile) -> tuple[str, str]:
-    """The hierarchy that a first policy would suggest, as a form has it."""
+    """Suggests a hierarchy as a drafted policy does, as kind and parameters in a form."""
     for line in suggest_hierarchy(profile):
         text = line.removeprefix("# ").partition("  #")[0]
         return read_spec(to_plain_values(parse_toml(text))["hierarchy"])
@@ -70,26 +70,26 @@ def suggest_spec(profile: Profile) -> tuple[str, str]:
 
 
 def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
-    """The hierarchy that a form asks for, as a policy writes it; None for none."""
+    """Reads the hierarchy from a form, as a policy writes it; None for none."""
     kind, text = visit.text("kind"), visit.text(f"of-{visit.text('kind')}")
     if kind not in KINDS:
         raise UsageError(
-            "which kind of hierarchy?", hint=f"one of {', '.join(filter(None, KINDS))}"
+            "no kind of hierarchy is chosen", hint=f"one of {', '.join(filter(None, KINDS))}"
         )
     current = visit.bench.project.columns[counts.name].get("hierarchy")
     if kind == "":
         return None
     is_edited = kind == "groups" and "group" in visit.form
     if not is_edited and read_spec(current) == (kind, text):
-        return current  # with whatever else the policy says of it
+        return current  # keeps further settings of the policy
     if kind == "groups":
         return {"groups": _read_groups(visit, counts)}
     if kind == "file":
         if read_spec(current)[0] != "file":
-            raise UsageError("which file?", hint="choose one below and look at it first")
+            raise UsageError("no file is chosen", hint="choose one below and look at it first")
         return current
     if not text:
-        raise UsageError("with which parameters?", where=kind, hint=f"such as {HINTS[kind]}")
+        raise UsageError("it needs parameters", where=kind, hint=f"such as {HINTS[kind]}")
     if kind == "builtin":
         return {"builtin": text}
     if kind == "cuts":
@@ -97,7 +97,7 @@ def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
     parts = _split(text)
     if kind == "prefix":
         if not all(map(is_whole, parts)):
-            raise UsageError("characters are counted by whole numbers", where="prefix")
+            raise UsageError("numbers of characters must be whole numbers", where="prefix")
         return {"prefix": [int(part) for part in parts]}
     return {kind: parts}
 
@@ -107,7 +107,7 @@ def _split(text: str) -> list[str]:
 
 
 def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
-    """Every value in the groups that stand beside it; without any it is a group of its own."""
+    """Reads the group path of every value; a value without one is a group by itself."""
     ranked = [value for value, _ in counts.ranked]
     paths = [
         tuple(filter(None, map(str.strip, path.split(WITHIN)))) or (f"only {value}",)
@@ -117,12 +117,12 @@ def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
         what = "every value needs its line, with a group or without"
         raise UsageError(what, where="groups", hint="look at the page again, or take a file")
     if not any(map(str.strip, visit.texts("group"))):
-        hint = "write the same name beside each of them"
-        raise UsageError("which values belong together?", where="groups", hint=hint)
+        hint = "write the same group name beside values that belong together"
+        raise UsageError("no groups are given", where="groups", hint=hint)
     outer = {path[:length] for path in paths for length in range(1, len(path))}
     groups: dict[str, Any] = {}
     for value, path in zip(ranked, paths, strict=True):
-        if path in outer:  # it has values of its own beside the groups in it
+        if path in outer:  # the group has values of its own besides inner groups
             path = (*path, f"only {value}")
         *above, last = path
         inside = groups
@@ -133,7 +133,7 @@ def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
 
 
 def list_groups(tree: Hierarchy | None, counts: ColumnCounts) -> list[tuple[str, int, str]]:
-    """Each value with its rows and its groups, the widest first; the most frequent value first."""
+    """Lists each value with its rows and its groups, outermost first; frequent values first."""
     found = []
     for value, rows in counts.ranked:
         path: list[str] = []
@@ -147,7 +147,7 @@ def list_groups(tree: Hierarchy | None, counts: ColumnCounts) -> list[tuple[str,
 
 
 def describe_tree(tree: Hierarchy | None, counts: ColumnCounts) -> dict[str, Any]:
-    """Each level with its groups, counted on the table, and the tree as text."""
+    """Describes each level with its groups, counted on the table, and draws the tree as text."""
     if tree is None:
         return NO_TREE
     nodes = tree.find(counts.labels)
@@ -166,7 +166,7 @@ def describe_tree(tree: Hierarchy | None, counts: ColumnCounts) -> dict[str, Any
 
 
 def review(name: str, text: str, counts: ColumnCounts) -> dict[str, Any]:
-    """An uploaded hierarchy held against the values of the table, before it is taken."""
+    """Compares an uploaded hierarchy with the values of the table, before it is used."""
     tree = read_arx(text, counts.name)
     known = set(tree.leaves)
     unknown = [value for value in counts.labels if value not in known]
@@ -180,5 +180,5 @@ def review(name: str, text: str, counts: ColumnCounts) -> dict[str, Any]:
 
 
 def read_arx(text: str, column: str) -> Hierarchy:
-    """The hierarchy that a file's text holds."""
+    """Parses the text of a hierarchy file."""
     return arx.read(io.StringIO(text), column)

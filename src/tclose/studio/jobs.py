@@ -1,4 +1,4 @@
-"""Work that takes longer than a page may: in a thread, with progress, kept for the next page."""
+"""Work that takes longer than a request: in a thread, with progress, kept for later requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tclose.errors import PolicyError, TcloseError, UsageError
 from tclose.search import Outcome, Progress
 
 PATIENCE = 0.6
-"""Seconds that a page waits for work before it shows that it goes on."""
+"""Seconds that a page waits for a job before it shows its progress."""
 MOST_KEPT = 24
 MOST_POINTS = 400
 
 
-def tell_problem(error: TcloseError) -> str:
-    """What went wrong, as a page says it: a single problem of a policy by itself."""
+def describe_problem(error: TcloseError) -> str:
+    """Describes an error for a page; a single problem of a policy without the heading."""
     if isinstance(error, PolicyError) and len(error.problems) == 1:
         (problem,) = error.problems
         return str(problem).removeprefix("policy: ")
@@ -26,34 +26,34 @@ def tell_problem(error: TcloseError) -> str:
 
 
 class BackgroundJob:
-    """One piece of work: how far it is, whether somebody wants it stopped, what it gave."""
+    """One piece of work: its progress, whether it was asked to stop, and its result."""
 
     def __init__(
         self, title: str, key: Hashable, *, page: str = "", stops: Sequence[str] = ()
     ) -> None:
         self.title, self.key, self.name = title, key, secrets.token_hex(8)
         self.page, self.stops = page, stops
-        """Where it was begun, and what buttons say that stop it: to keep the best, and to drop."""
+        """The page that started it; the labels of buttons to stop it: keep the best, or drop it."""
         self.result: Any = None
         self.problem: str | None = None
         self.keeps: bool | None = None
-        """Whether, once stopped, the best so far is wanted; None while nobody stops it."""
+        """Once it was asked to stop: whether the best result so far is kept. None if not asked."""
         self.at: Progress | None = None
         self.step = ""
         self.seconds = 0.0
         """How long the search has worked."""
         self.curve: list[tuple[float, float]] = []
-        """Seconds, and the best loss then."""
+        """Seconds, and the best loss at that time."""
         self._done = threading.Event()
 
     @property
     def is_done(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, successfully or not."""
         return self._done.is_set()
 
     @property
     def share(self) -> float | None:
-        """How much of its budget a search has spent; None where that is not known."""
+        """The spent share of a search's budget, in [0, 1]; None if not known."""
         if self.at is None or not self.at.seconds_total:
             return None
         return min(self.at.seconds_used / self.at.seconds_total, 1.0)
@@ -61,51 +61,51 @@ class BackgroundJob:
     def begin(self, work: Callable[[BackgroundJob], Any]) -> BackgroundJob:
         """Starts the work in a thread.
 
-        The process ends after it: where the interpreter ends below compiled code that works on, the
-        process aborts.
+        The thread is not a daemon, so that the process ends after it: an interpreter that ends
+        below running compiled code would abort the process.
         """
         threading.Thread(target=self._run, args=(work,)).start()
         return self
 
     def wait(self, seconds: float | None = PATIENCE) -> bool:
-        """Whether it is done, after so long at most, or however long it takes."""
+        """Waits at most this long, or without limit; returns whether it is done."""
         return self._done.wait(seconds)
 
     def _run(self, work: Callable[[BackgroundJob], Any]) -> None:
         try:
             self.result = work(self)
         except TcloseError as error:
-            self.problem = tell_problem(error)
+            self.problem = describe_problem(error)
         except MemoryError:
             self.problem = "not enough memory"
         except OSError as error:
             self.problem = f"a file cannot be read or written ({error.strerror})"
-        except Exception as error:  # its words may hold a value of the table
+        except Exception as error:  # its message may contain a value of the table
             self.problem = f"something is wrong inside tclose ({type(error).__name__})"
         finally:
             self._done.set()
 
     def report(self, at: Progress) -> None:
-        """Notes where a search is."""
+        """Records the progress of a search."""
         self.at, self.step = at, at.step or at.phase
-        self.seconds = max(self.seconds, at.seconds_used)  # what follows the search counts from 0
+        self.seconds = max(self.seconds, at.seconds_used)  # later steps count from 0 again
         if at.loss is not None and (not self.curve or self.curve[-1][1] != at.loss):
             self.curve.append((self.seconds, at.loss))
             if len(self.curve) > MOST_POINTS:
                 del self.curve[1:-1:2]
 
-    def tell(self, step: str) -> None:
-        """Notes what is being done."""
+    def set_step(self, step: str) -> None:
+        """Records what is being done."""
         self.step = step
 
     def stop(self, *, keep: bool) -> None:
-        """Asks the work to end, with the best so far or with nothing."""
+        """Asks the work to end, with the best result so far or with nothing."""
         if self.keeps is None:
             self.keeps = keep
 
     @property
     def watch(self) -> dict[str, Any]:
-        """What a search is given so that it can be seen and stopped."""
+        """The arguments by which a search can be watched and stopped."""
 
         def keeps(outcome: Outcome) -> bool:
             return self.keeps is True
@@ -118,7 +118,7 @@ class BackgroundJob:
 
 
 class Jobs:
-    """The work of a studio; equal work is done once."""
+    """All jobs of a studio; the same work is done only once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -126,30 +126,30 @@ class Jobs:
         self._by_name: dict[str, BackgroundJob] = {}
 
     def find(self, name: str) -> BackgroundJob | None:
-        """The job of that name, if it is still known."""
+        """Returns the job with this name, if it is still kept."""
         return self._by_name.get(name)
 
     def compute(
         self, key: Hashable, title: str, work: Callable[[BackgroundJob], Any], *,
         page: str = "", stops: Sequence[str] = (),
     ) -> BackgroundJob:  # fmt: skip
-        """The job for a key: the one that was begun before, or a new one."""
+        """Returns the job for a key: the one started before, or a new one."""
         with self._lock:
             job = self._by_key.pop(key, None)
             if job is None:
                 job = BackgroundJob(title, key, page=page, stops=stops).begin(work)
                 self._by_name[job.name] = job
-            self._by_key[key] = job  # the last one used is the last one dropped
+            self._by_key[key] = job  # the most recently used is dropped last
             self._drop_oldest()
         return job
 
     def forget(self, key: Hashable) -> None:
-        """Has the work for a key done anew when it is wanted again."""
+        """Makes the work for a key be done again at the next request."""
         with self._lock:
             self._by_key.pop(key, None)
 
     def stop_all(self, seconds: float) -> None:
-        """Asks all work to end with nothing, and waits for it so long at most."""
+        """Asks all jobs to end without result, and waits for them at most this long."""
         end = time.monotonic() + seconds
         with self._lock:
             jobs = list(self._by_name.values())
@@ -159,7 +159,7 @@ class Jobs:
             job.wait(max(end - time.monotonic(), 0.0))
 
     def require(self, job: BackgroundJob) -> Any:
-        """What a job gave; raises what went wrong, and forgets it so that it is tried again."""
+        """Returns a job's result; raises its problem, and then forgets the job for a new try."""
         if job.problem is not None:
             self.forget(job.key)
             raise UsageError(job.problem)

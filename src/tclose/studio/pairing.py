@@ -1,4 +1,4 @@
-"""A release held against its table: which row of the one became which of the other."""
+"""Pairs the rows of a release with those of its table."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tclose.studio.project import Run
 from tclose.verify.audit import Audit
 
 FIRST_RELEASED = 1_000
-"""Rows that are shown beside what became of them."""
+"""The most rows that are shown beside their released versions."""
 CLASSES = "classes.npy"
-"""The class of the plan that each row of the table is in, −1: left out; stays in the project."""
+"""File in a run's folder: the plan's class of each row of the table, −1 if left out."""
 
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A release beside the table that it was made from, both counted."""
+    """A release and the table it was made from, both counted."""
 
     before: Audit
     after: Audit
@@ -32,15 +32,15 @@ class JudgedRun:
 
 
 def note_classes(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
-    """Writes which class each row of the table is in, as nobody sees who has the release alone."""
+    """Saves the class of each row of the table, which the release alone does not show."""
     if release.outcome is not None:
         np.save(run.folder / CLASSES, release.outcome.label[locate_rows(bind())].astype(np.int32))
 
 
 def number_released(run: Run, found: JudgedRun) -> Ints | None:
-    """Of the first released rows: which rows of the table they are, from 0; None if unknown.
+    """Finds which rows of the table the first released rows are, from 0; None if unknown.
 
-    Of several rows that are released alike each may be any.
+    Among rows with equal released values any assignment may be returned.
     """
     if not (run.folder / CLASSES).is_file() or run.policy.release.leftover != "drop":
         return None
@@ -62,8 +62,7 @@ def number_released(run: Run, found: JudgedRun) -> Ints | None:
 
 
 def _pair_columns(run: Run, found: JudgedRun, label: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """For each column that is released as values: the numbers of what the table's rows become, and
-    of what the released rows are."""
+    """Yields, per released column, comparable codes of the table's and of the released rows."""
     table, released = found.before.bound, found.after.bound
     mine, theirs = locate_rows(table), locate_rows(released)
     for each in Plan.load(run.folder / "plan.json").columns:
@@ -76,7 +75,7 @@ def _pair_columns(run: Run, found: JudgedRun, label: Ints) -> Iterator[tuple[Int
     for name, column in run.policy.columns.items():
         if column.role == "insensitive":
             known, own = encode_rows(table.source, name)
-            told, other = encode_rows(released.source, name)
-            number = {word: at for at, word in enumerate(told.labels)}
+            released_words, other = encode_rows(released.source, name)
+            number = {word: at for at, word in enumerate(released_words.labels)}
             translated = [number.get(word, -1) for word in known.labels]
-            yield np.array([*translated, len(told.labels)], np.int64)[own], other
+            yield np.array([*translated, len(released_words.labels)], np.int64)[own], other

@@ -1,7 +1,7 @@
-"""A project: the folder that holds the policy, its hierarchies and the runs; never the data.
+"""A project: a folder with the policy, its hierarchies and the runs; never the data.
 
-Everything is a file that the command line reads, too: `policy.toml`, `hierarchies/`, and for each
-run a folder with its own policy, release, certificate and plan.
+Everything is a file that the command line reads as well: `policy.toml`, `hierarchies/`, and for
+each run a folder with its own policy, release, certificate and plan.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tclose.verify.certificate import Certificate
 STATE, POLICY, TABLE = "studio.json", "policy.toml", "table.json"
 MOST_UNDONE = 100
 READS = ("delimiter", "encoding", "nulls", "sheet", "query")
-"""What a page can say about how a table is read."""
+"""The settings of reading a table that a page has."""
 STALE = (
-    "this was changed meanwhile, perhaps in another tab: the page now shows how it stands; look "
-    "at it and send again what you want changed"
+    "this was changed meanwhile, perhaps in another tab: the page now shows the current state; "
+    "look at it and send your change again"
 )
 
 Raw = dict[str, Any]
@@ -39,14 +39,14 @@ Raw = dict[str, Any]
 
 @dataclass(frozen=True)
 class TablePlace:
-    """A table and how it is read."""
+    """A table, and how it is read."""
 
     table: str | Address
     reading: Reading
 
     @classmethod
     def load(cls, path: Path) -> TablePlace | None:
-        """What a file says; None where it says that no table is open."""
+        """Loads a saved place; None if it says that no table is open."""
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
             table, read = state["table"], state["reading"]
@@ -59,24 +59,24 @@ class TablePlace:
         return None if table is None else cls(Address.of(table) or table, reading)
 
     def save(self, path: Path) -> None:
-        """Writes it; an address of a database without its password."""
+        """Saves the place; an address of a database without its password."""
         reading = {key: getattr(self.reading, key) for key in READS}
         state = {"table": str(self.table), "reading": reading}
         write_text(path, json.dumps(state, indent=2) + "\n")
 
     @property
     def data(self) -> Path | Address:
-        """What the workflows are given."""
+        """The path or address for the workflows."""
         return self.table if isinstance(self.table, Address) else Path(self.table)
 
     @property
     def name(self) -> str:
-        """What the table is called where its folder does not matter."""
+        """The name of the table without its folder."""
         return str(self.table) if isinstance(self.table, Address) else Path(self.table).name
 
     @property
     def is_there(self) -> bool:
-        """Whether its files are there; of a database nothing else is known."""
+        """Whether its files exist; for a database always true."""
         try:
             return isinstance(self.data, Address) or bool(find_files(self.data).paths)
         except DataError:
@@ -84,7 +84,7 @@ class TablePlace:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells the table as it is now from any other."""
+        """A key that changes when the table changes."""
         if isinstance(data := self.data, Address):
             return (data, self.reading)
         try:
@@ -100,19 +100,19 @@ class TablePlace:
 
 @dataclass(frozen=True)
 class Run:
-    """A search that was kept: the files of its folder."""
+    """A search whose result was kept: the files of its folder."""
 
     number: int
     folder: Path
 
     @property
     def policy(self) -> Policy:
-        """The policy that it was made by."""
+        """The policy that it used."""
         return Policy.load(self.folder / POLICY)
 
     @property
     def certificate(self) -> Certificate:
-        """What was counted on the release."""
+        """The certificate of the release."""
         return Certificate.load(self.folder / "certificate.json")
 
     @property
@@ -122,12 +122,12 @@ class Run:
 
     @property
     def place(self) -> TablePlace | None:
-        """The table that it was made from, where it was when the search began."""
+        """The table that it was made from, as it was when the search began."""
         return TablePlace.load(self.folder / TABLE) if (self.folder / TABLE).is_file() else None
 
 
 class Project:
-    """The state of a studio, saved with every change; safe to be changed from several tabs."""
+    """The state of a studio, saved with every change; several tabs may change it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -148,7 +148,7 @@ class Project:
             self.raw = to_plain_values(read_raw(self.folder / POLICY))
             for file in filter(None, map(_name_file, self.columns.values())):
                 if not (self.folder / file).resolve().is_relative_to(self.folder.resolve()):
-                    what, hint = "a hierarchy lies outside of the project", "open it with --policy"
+                    what, hint = "a hierarchy is outside of the project", "open it with --policy"
                     raise UsageError(what, where=str(self.folder / POLICY), hint=hint)
 
     def save(self) -> None:
@@ -165,34 +165,34 @@ class Project:
 
     @property
     def place(self) -> TablePlace:
-        """The table that is open; raises where none is."""
+        """The open table; raises UsageError if there is none."""
         if self.table is None:
             raise UsageError("no table is open yet", where="table", hint="open one first")
         return TablePlace(self.table, self.reading)
 
     @property
     def mark(self) -> str:
-        """Tells the table that a page is about from any other that was opened meanwhile."""
+        """A short key of the open table, by which a page notices that another was opened."""
         return hashlib.sha256(f"{self.table} {self.reading}".encode()).hexdigest()[:12]
 
     @property
     def data(self) -> Path | Address:
-        """What the workflows are given; raises where no table is open."""
+        """The path or address for the workflows; raises UsageError if no table is open."""
         return self.place.data
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells the table as it is now from any other."""
+        """A key that changes when the table changes."""
         return self.place.identity
 
     def open(
         self, table: str | Address, reading: Reading, raw: Raw | None = None, *,
         columns: Iterable[str] | None = None,
     ) -> None:  # fmt: skip
-        """Takes another table, with a policy of its own.
+        """Opens a table, with its own policy.
 
-        The same table again keeps its policy, and so does one that is known to have its columns: a
-        file that is uploaded once more, or next month's.
+        The policy is kept if it is the same table, or has the same columns: for example a file that
+        is uploaded again, or next month's.
         """
         with self._lock:
             is_alike = columns is not None and set(columns) == set(self.columns)
@@ -207,7 +207,7 @@ class Project:
 
     @property
     def policy(self) -> Policy:
-        """The policy as it stands; raises with everything that keeps it from running."""
+        """The current policy; raises PolicyError with everything that prevents its use."""
         policy, _ = parse_policy(self.raw)
         if policy is None or self.problems:
             raise PolicyError(self.problems)
@@ -215,31 +215,31 @@ class Project:
 
     @property
     def suggested(self) -> list[str]:
-        """The columns whose role nobody has confirmed yet."""
+        """The columns whose role is not confirmed."""
         roles = {name: str(column.get("role", "")) for name, column in self.columns.items()}
         return [name for name, role in roles.items() if role.endswith("?")]
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What keeps the policy from running; of roles that are only suggested, how many."""
+        """Everything that prevents the use of the policy; unconfirmed roles as one problem."""
         found = tuple(parse_policy(self.raw)[1]) if self.raw else ()
         count = len(self.suggested)
         if not count:
             return found
         own = {f"columns.{name}.role" for name in self.suggested}
-        told = f"{count} role{' is' if count == 1 else 's are'} only suggested"
-        first = Problem("columns", told, "confirm them on the page Columns")
+        what = f"{count} role{' is' if count == 1 else 's are'} only suggested"
+        first = Problem("columns", what, "confirm them on the page Columns")
         return (first, *(problem for problem in found if problem.where not in own))
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """The sensitive attributes of which something has to be promised before a search."""
+        """The sensitive attributes that need a requirement before a search."""
         policy = parse_policy(self.raw)[0] if self.raw else None
         return () if policy is None else policy.unprotected
 
     @property
     def columns(self) -> dict[str, Raw]:
-        """What is said of each column, in the long form."""
+        """The policy's part for each column, in the long form."""
         return {name: expand(column) for name, column in self.raw.get("columns", {}).items()}
 
     @property
@@ -248,7 +248,7 @@ class Project:
         return write_toml(self.raw) if self.raw else ""
 
     def change(self, edit: Callable[[Raw], None], revision: str | None = None) -> None:
-        """Changes the policy as `edit` does to a copy, unless the page that asks is out of date."""
+        """Applies `edit` to a copy of the policy and saves it; refuses outdated pages."""
         with self._lock:
             if revision is not None and revision != str(self.revision):
                 raise UsageError(STALE, where="policy")
@@ -270,11 +270,11 @@ class Project:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a change to take back."""
+        """Whether there is a change to undo."""
         return bool(self._undo)
 
     def undo(self) -> None:
-        """Takes the last change of the policy back."""
+        """Undoes the last change of the policy."""
         with self._lock:
             if self._undo:
                 self.raw = self._undo.pop()
@@ -282,7 +282,7 @@ class Project:
                 self.save()
 
     def adopt_policy(self, path: Path) -> Raw:
-        """The policy of a file, its hierarchies copied into the project."""
+        """Reads a policy file, and copies its hierarchies into the project."""
         raw: Raw = to_plain_values(read_raw(path))
         if isinstance(people := raw.get("population"), str):
             raw["population"] = str((path.parent / people).absolute())
@@ -296,7 +296,7 @@ class Project:
         return raw
 
     def store_hierarchy(self, column: str, text: str) -> str:
-        """Writes a hierarchy under a name that no other content has; the name for the policy."""
+        """Writes a hierarchy under a name made from its content; returns the name."""
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         plain = re.sub(r"[^a-z0-9]+", "-", column.lower()).strip("-") or "column"
         name = f"hierarchies/{plain[:40]}-{digest}.csv"
@@ -307,19 +307,19 @@ class Project:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs that were kept, the first one first."""
+        """The runs that were kept, in their order."""
         found = [path for path in (self.folder / "runs").glob("*") if path.name.isdigit()]
         kept = [path for path in found if _is_whole(path)]
         return [Run(int(path.name), path) for path in sorted(kept, key=lambda p: int(p.name))]
 
     def find_run(self, number: str | None) -> Run | None:
-        """A run by its number, the last one if none is given; None where there is no such."""
+        """Returns a run by its number, the last one if none is given; None if it does not exist."""
         if number:
             return next((run for run in self.runs if str(run.number) == number), None)
         return self.runs[-1] if self.runs else None
 
     def start_run(self) -> Run:
-        """A new folder with the policy as it stands and the hierarchies that it names."""
+        """Makes a folder with the current policy and the hierarchies that it names."""
         with self._lock:
             _ = self.policy  # raises unless it can run
             places = (self.folder / "runs").glob("*")
@@ -334,25 +334,25 @@ class Project:
 
 
 def _is_whole(run: Path) -> bool:
-    """Whether a run was kept, and all of it lies in its folder, wherever the project is from."""
+    """Whether a run is complete and has no symbolic link that leads out of its folder."""
     kept = (run / "certificate.json").is_file()
     return kept and not any(path.is_symlink() for path in (run, *run.rglob("*")))
 
 
 def expand(column: object) -> Raw:
-    """A column's part of a policy in the long form."""
+    """Returns a column's part of a policy in the long form."""
     return dict(column) if isinstance(column, Mapping) else {"role": column}
 
 
 def _name_file(column: Raw) -> str:
-    """The file that holds a column's hierarchy, if one does."""
+    """Returns the file of a column's hierarchy; empty if there is none."""
     spec = column.get("hierarchy")
     file = spec.get("file") if isinstance(spec, Mapping) else spec
     return file if isinstance(file, str) else ""
 
 
 def to_plain_values(value: object) -> Any:
-    """Values that JSON and TOML hold: exact numbers as text."""
+    """Converts values to those of JSON and TOML; exact numbers become text."""
     if isinstance(value, Mapping):
         return {str(key): to_plain_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""A Python script that makes a run's release again."""
+"""Writes a Python script that makes a run's release again."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ here = Path(__file__).parent
 table = sys.argv[1] if len(sys.argv) > 1 else {table}
 release = {call}
 if release.certificate.hashes.output != "{digest}":
-    sys.exit("this is another release: is it the same table, read in the same way?")
+    sys.exit("this is a different release: is it the same table, read with the same settings?")
 print(release)
 """
-SEARCHES = "Makes this release again: equal bytes for the equal table and policy."
+SEARCHES = "Makes this release again: equal tables and policies give equal bytes."
 APPLIES = "Makes this release again, by its classes: its search was stopped {how}."
 
 
-def tell_stopped(run: Run) -> str:
-    """How a search was stopped that would not end there again, if its classes are known."""
+def describe_stop(run: Run) -> str:
+    """Describes how a search was stopped, if it would end elsewhere and its plan is known."""
     if not all((run.folder / name).is_file() for name in ("certificate.json", "plan.json")):
         return ""
     stopped = run.certificate.stopped or ""
-    return {"cancelled": "by hand", "clock": "by the clock"}.get(stopped, "")
+    return {"cancelled": "by hand", "clock": "by the time limit"}.get(stopped, "")
 
 
 def script_for(bench: Workbench, run: Run) -> str:
-    """A Python script that makes a run's release again, and says so if another one comes out."""
+    """Writes a script that makes a run's release again, and reports if another one comes out."""
     place, certificate = bench.locate(run), run.certificate
     named = bench.name_table(place)
-    said = ", ".join(
+    arguments = ", ".join(
         f"{name}={getattr(place.reading, name)!r}"
         for name in ("delimiter", "encoding", "nulls", "sheet", "query")
         if getattr(place.reading, name) not in (None, ("",))
     )
     lines = [f'output=here / "{run.release.name}"', 'certificate=here / "certificate.json"']
-    lines += [f"reading=tclose.Reading({said})"] if said else []
-    stopped = tell_stopped(run)
+    lines += [f"reading=tclose.Reading({arguments})"] if arguments else []
+    stopped = describe_stop(run)
     if not stopped:
         about, lines = SEARCHES, ["table", f'here / "{POLICY}"', *lines, 'plan=here / "plan.json"']
         verb = "anonymize"

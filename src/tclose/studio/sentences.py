@@ -1,4 +1,4 @@
-"""What t means, in one sentence with the table's own numbers."""
+"""Sentences that explain t with the table's own numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_T = "t says how far a group of people who look alike may be from the whole ta
 
 
 def read_t(column: Raw) -> float | None:
-    """The t of a column as a number, if it has one."""
+    """Returns the t of a column as a number; None if it has none."""
     try:
         return float(exact(str(column["t"])))
     except (KeyError, ValueError):
@@ -23,7 +23,7 @@ def read_t(column: Raw) -> float | None:
 
 
 def explain_distance(column: Raw, tree: Hierarchy | None) -> str:
-    """How far apart two values are by the distance of a column."""
+    """Explains how far apart two values are by the distance of a column."""
     distance = column.get("distance", "equal")
     if distance == "ordered":
         return "Neighbours in the order are one place apart; the first and the last are 1 apart."
@@ -35,12 +35,12 @@ def explain_distance(column: Raw, tree: Hierarchy | None) -> str:
         within = f"Values of one group {', '.join(steps)}; " if steps else ""
         return f"{within}values that share no group 1 apart."
     if distance == "equal":
-        return "Any two values are 1 apart: none is nearer to one than to another."
+        return "Any two different values are 1 apart."
     return ""
 
 
 def explain_t(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> str:
-    """What the t of a column allows, whatever class somebody is in."""
+    """Explains what the t of a column allows in any class."""
     try:
         t = exact(str(column["t"]))
     except (KeyError, ValueError):
@@ -73,7 +73,7 @@ def _name(distance: object) -> str:
 
 
 def _explain_share(label: str, share: float, t: Fraction, kind: str) -> str:
-    """By the equal distance, or between the topmost groups of a tree, moving a person costs 1."""
+    """Explains t where moving a person costs 1: equal distance, or the top groups of a tree."""
     low, high = max(share - float(t), 0), min(share + float(t), 1)
     return (
         f"{share:.1%} of all rows have {kind}“{show_value(label)}”, the most frequent; in every "
@@ -82,7 +82,7 @@ def _explain_share(label: str, share: float, t: Fraction, kind: str) -> str:
 
 
 def _explain_order(counts: ColumnCounts, column: Raw, t: Fraction) -> str:
-    """The distance is the mean number of places that people move, over the places there are."""
+    """Explains t as the mean number of places that people move, relative to all places."""
     order = column.get("order")
     steps = max(len(order if isinstance(order, list) else counts.labels) - 1, 1)
     return (
@@ -93,7 +93,7 @@ def _explain_order(counts: ColumnCounts, column: Raw, t: Fraction) -> str:
 
 
 def _explain_numbers(counts: ColumnCounts, t: Fraction) -> str:
-    """The distance is the mean move over the range; means differ by no more than that."""
+    """Explains t by means: they differ by no more than the mean move, relative to the range."""
     line = np.array([float(number) for number in counts.dictionary.line or ()])
     rows = counts.rows[: len(line)]
     mean, far = float(rows @ line / rows.sum()), float(t) * float(line[-1] - line[0])

@@ -1,4 +1,4 @@
-"""Starts the studio on this machine, opens its page, and clears up when it ends."""
+"""Starts the studio on this machine, opens its page, and cleans up when it ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCK = ".lock"
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a studio is started with."""
+    """The settings of a studio."""
 
     project: Path
     table: str | Address | None = None
@@ -37,7 +37,7 @@ class ServerSettings:
     reading: Reading = AS_FOUND
     host: str = LOCAL
     port: int = 0
-    """0 takes one that is free."""
+    """0 chooses a free one."""
     most_uploaded: int = MOST_UPLOADED
 
 
@@ -70,11 +70,11 @@ class Studio:
 
     @property
     def address(self) -> str:
-        """What the user opens; it works once."""
+        """The address that the user opens; it works once."""
         return f"{self.base}/?token={self.guard.token}"
 
     def run(self, *, open_page: bool, ready: Callable[[str], None]) -> None:
-        """Serves until it is stopped; what is private is gone afterwards."""
+        """Serves until it is stopped, and then removes private files."""
         try:
             if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
                 # The terminal was closed. An exception could get lost among the server's callbacks.
@@ -90,7 +90,7 @@ class Studio:
         self.server.should_exit = True
 
     def close(self) -> None:
-        """Drops what goes on, and removes what is private."""
+        """Stops all jobs, and removes private files."""
         self.bench.jobs.stop_all(10)
         self.socket.close()
         os.close(self.lock)
@@ -98,10 +98,10 @@ class Studio:
 
 
 def _take(project: Project, settings: ServerSettings) -> None:
-    """Opens what the command names in the project; a project is about one table."""
+    """Opens the table and policy of the command in the project; a project has one table."""
     table = project.table if settings.table is None else settings.table
     if table is None:
-        raise UsageError("a policy for which table?", hint="name the table, too")
+        raise UsageError("the policy is given without a table", hint="name the table as well")
     if project.table is not None and str(project.table) != str(table):
         raise UsageError(
             "this project is about another table",
@@ -114,7 +114,7 @@ def _take(project: Project, settings: ServerSettings) -> None:
 
 
 def _lock(project: Path) -> int:
-    """Keeps other studios out of a project's folder while this process has it open."""
+    """Locks a project's folder against other studios while this process has it open."""
     try:
         project.mkdir(parents=True, exist_ok=True)
         file = os.open(project / LOCK, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,4 +1,4 @@
-"""What pages show of the table: first rows, profiles of columns, counts of their values."""
+"""What pages show of the table: first rows, profiles of columns, counts of values."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from tclose.studio.project import Raw, to_plain_values
 
 FIRST_ROWS = 20
 LONGEST = 60
-"""Letters of a value that a page shows."""
+"""The most letters of a value on a page."""
 MANY_VALUES = 20_000
-"""Of a column with more distinct values only the first rows are drawn."""
+"""Charts of columns with more distinct values than this use only the first rows."""
 SAMPLE = 10_000
 CLEANING = (*ColumnCleaning.model_fields, "missing")
-"""What a policy says of a column that changes how its values are counted."""
+"""The keys of a column that change how its values are counted."""
 MOST_UNPACKED = 8 << 30
 CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as it was first looked at."""
+    """A table after the first look at it."""
 
     name: str
     rows: int
@@ -55,22 +55,22 @@ class TableView:
     charts: dict[str, HistogramChart | None]
 
     is_text: bool = False
-    """Whether it is read from text, whose cells something divides."""
+    """Whether it is read from text, with delimiters between cells."""
 
     def draft(self) -> Raw:
-        """A first policy, every role with a question mark."""
+        """Drafts a policy; every role has a question mark."""
         raw: Raw = to_plain_values(parse_toml(draft(self.name, list(self.profiles.values()))))
         return raw
 
 
 @dataclass(frozen=True)
 class ColumnCounts:
-    """The values of one column, as the policy has them counted, with their rows."""
+    """The values of one column and their rows, counted with the policy's cleaning."""
 
     name: str
     labels: tuple[str, ...]
     rows: Floats
-    """Of each label, those without a value last."""
+    """[labels + 1]: the number of rows; those without a value last."""
     dictionary: Dictionary
     hierarchy: Hierarchy | None = None
 
@@ -82,20 +82,20 @@ class ColumnCounts:
 
 
 def show_value(value: object) -> str:
-    """A cell as a page shows it."""
+    """Writes a cell for a page, shortened."""
     text = "" if value is None else as_text(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def read_rows(source: Source, limit: int) -> list[tuple[str, ...]]:
-    """The first rows of a table as text."""
+    """Returns the first rows of a table as text."""
     table = source.read_first(source.columns, limit)
     shown = [[show_value(value) for value in column.to_pylist()] for column in table.columns]
     return list(zip(*shown, strict=True))
 
 
 def take_rows(source: Source, numbers: Sequence[int]) -> list[tuple[str, ...]]:
-    """Rows of a table by their numbers from 0, as text, in the order of the numbers."""
+    """Returns rows of a table by their numbers (from 0), as text, in the order of the numbers."""
     found: dict[int, tuple[str, ...]] = {}
     wanted, start = np.unique(np.array(numbers, dtype=np.int64)), 0
     for batch in source.stream().batches():
@@ -110,7 +110,7 @@ def take_rows(source: Source, numbers: Sequence[int]) -> list[tuple[str, ...]]:
 
 
 def look_at_table(data: Path | Address, reading: Reading) -> TableView:
-    """Opens a table and counts what the first screens show."""
+    """Opens a table and counts what the first pages show."""
     source = open_source(data, reading)
     first = tuple(read_rows(source, FIRST_ROWS))
     profiles = {profile.name: profile for profile in profile_columns(source)}
@@ -118,7 +118,7 @@ def look_at_table(data: Path | Address, reading: Reading) -> TableView:
         source.name, source.n_rows, source.columns, first, source.delimiter, source.notes,
         profiles, {}, isinstance(data, Path) and find_files(data).kind == "text",
     )  # fmt: skip
-    # Drawn as they will be counted: amounts with a comma and dates of any form in their order.
+    # Charted as they will be counted: with amounts and dates of any form in their order.
     cleaned = apply_cleanings(source, read_cleaning(view.draft()["columns"]))
     view.charts.update({name: _chart(cleaned, profile) for name, profile in profiles.items()})
     source.close()
@@ -126,7 +126,7 @@ def look_at_table(data: Path | Address, reading: Reading) -> TableView:
 
 
 def read_cleaning(columns: Mapping[str, Any]) -> Policy:
-    """A policy that says of columns how their values are cleaned, and nothing else."""
+    """Makes a policy that only has the cleaning of columns."""
     parts = {name: dict(part) for name, part in columns.items() if isinstance(part, Mapping)}
     cleaned = {
         name: {"role": "quasi", **{key: part[key] for key in CLEANING if key in part}}
@@ -137,7 +137,7 @@ def read_cleaning(columns: Mapping[str, Any]) -> Policy:
 
 
 def _chart(source: Source, profile: Profile) -> HistogramChart | None:
-    """How a column's values are spread; None where each row has a value of its own."""
+    """Charts the distribution of a column; None if each row has a value of its own."""
     if profile.kind == "nested" or (
         profile.is_nearly_unique and profile.kind not in ("number", "date")
     ):
@@ -158,7 +158,7 @@ def _count(name: str, cells: Cells) -> ColumnCounts:
 
 
 def count_column(data: Path | Address, reading: Reading, name: str, column: Raw) -> ColumnCounts:
-    """The values of a column, cleaned as the policy says, with their rows."""
+    """Counts the rows of a column's values, cleaned by the policy."""
     source = apply_cleanings(open_source(data, reading), read_cleaning({name: column}))
     if name not in source.columns:
         raise DataError(f"the table has no column {name!r}", where=source.name)
@@ -168,7 +168,7 @@ def count_column(data: Path | Address, reading: Reading, name: str, column: Raw)
 
 
 def build_hierarchy(spec: object, counts: ColumnCounts, base: Path) -> Hierarchy:
-    """The tree that a part of a policy describes, for the values that occur."""
+    """Builds the tree that a part of a policy describes, for the values that occur."""
     rules = policy_from({"columns": {counts.name: {"role": "quasi", "hierarchy": spec}}}, base)
     found = rules.columns[counts.name].hierarchy
     assert isinstance(found, HierarchySpec)
@@ -176,7 +176,7 @@ def build_hierarchy(spec: object, counts: ColumnCounts, base: Path) -> Hierarchy
 
 
 def refuse_bomb(path: Path) -> None:
-    """Raises where an upload is packed so that it would fill the machine when it is read."""
+    """Raises DataError if an upload would expand to fill the machine when it is read."""
     import zipfile
 
     import pyarrow.parquet as pq
@@ -197,7 +197,7 @@ def refuse_bomb(path: Path) -> None:
             size = max(size, parts.num_rows * parts.num_columns)
     except (OSError, ValueError, zipfile.BadZipFile, pa.ArrowException):
         what = "the file cannot be unpacked"
-        raise DataError(what, where=path.name, hint="is it whole?") from None
+        raise DataError(what, where=path.name, hint="is it complete?") from None
     if size > MOST_UNPACKED:
-        what = f"unpacked it would take more than {MOST_UNPACKED >> 30} GiB"
+        what = f"unpacked, it would be larger than {MOST_UNPACKED >> 30} GiB"
         raise DataError(what, where=path.name, hint="open it by its path if you trust it")

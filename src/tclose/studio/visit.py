@@ -1,4 +1,4 @@
-"""One request: what was sent, the workbench, and how a page is answered."""
+"""One request: what was sent, the workbench, and how to answer with a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from tclose.errors import TcloseError, UsageError
 from tclose.report.render.saving import load_templates
-from tclose.studio.jobs import PATIENCE, BackgroundJob, tell_problem
+from tclose.studio.jobs import PATIENCE, BackgroundJob, describe_problem
 from tclose.studio.project import STALE
 from tclose.studio.workbench import Workbench
 
@@ -29,15 +29,15 @@ SCREENS = (
     ("before-after", "Before and after", "what changed"),
     ("release", "Release", "verify, sign, download"),
 )
-"""The pages in the order of the work: their path, name, and what they are about."""
+"""The pages in the order of the work: path, name, and topic."""
 MOST_FIELDS = 20_000
 MOST_DIGITS = 15
 MOST_TEXT = 16 << 20
-"""Bytes of one text of a form."""
+"""The largest text in a form, in bytes."""
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole number that can be meant: of a class, a page, a seed.
+    """Whether a text is a whole number of reasonable length: of a class, a page, a seed.
 
     >>> [is_whole(text) for text in ("12", "", "²", "-1", "9" * 400)]
     [True, False, False, False, False]
@@ -47,7 +47,7 @@ def is_whole(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request and what it may touch."""
+    """A request, with access to the workbench."""
 
     bench: Workbench
     query: QueryParams
@@ -55,35 +55,35 @@ class Visit:
     path: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """A text of the form, or else of the address; empty where there is none."""
+        """Returns a text of the form, or else of the address; empty if there is none."""
         value = self.form.get(name, self.query.get(name, ""))
         return value.strip() if isinstance(value, str) else ""
 
     def texts(self, name: str) -> list[str]:
-        """Every text of that name, as they were written."""
+        """Returns every text with this name, unchanged."""
         return [value for value in self.form.getlist(name) if isinstance(value, str)]
 
     @property
     def revision(self) -> str | None:
-        """The state of the policy that the page has shown, if it says so."""
+        """The revision of the policy that the page has shown, if it is given."""
         return self.text("revision") or None
 
     def refuse_other_table(self) -> None:
-        """Raises where the page is about a table that is not open any more."""
+        """Raises UsageError if the page is about a table that is not open any more."""
         if self.text("about") not in ("", self.bench.project.mark):
             raise UsageError(STALE, where="table")
 
     def upload(self, name: str) -> UploadFile | None:
-        """A file of the form, if one was chosen."""
+        """Returns a file of the form, if one was chosen."""
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
-    def settle(self, job: BackgroundJob) -> Any:
-        """What a job gave, if it is done in a moment; None where it goes on. Raises its problem."""
+    def get_result(self, job: BackgroundJob) -> Any:
+        """Returns a job's result if it is done soon, None if it goes on; raises its problem."""
         return self.bench.jobs.require(job) if job.wait(PATIENCE) else None
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page, or a part of one."""
+        """Renders a page, or a part of one."""
         project = self.bench.project
         view = None
         if project.table is not None:
@@ -106,7 +106,7 @@ Action = Callable[[Visit], str]
 
 
 def go(path: str) -> Response:
-    """Sends the browser to a page of the studio after something was changed."""
+    """Sends the browser to a page of the studio after a change."""
     return RedirectResponse(path, 303)
 
 
@@ -118,7 +118,7 @@ async def _read(request: Request, bench: Workbench) -> Visit:
 
 
 def show(path: str, screen: Screen, method: str = "GET") -> Route:
-    """The route of a page, or of a part of one that is asked for with a form."""
+    """Makes the route of a page, or of a part of one."""
 
     async def run(request: Request) -> Response:
         visit = await _read(request, request.app.state.bench)
@@ -128,7 +128,7 @@ def show(path: str, screen: Screen, method: str = "GET") -> Route:
 
 
 def act(path: str, action: Action, screen: Screen) -> Route:
-    """The route of a form: what it changes, then where to go on; the page again where it fails."""
+    """Makes the route of a form: applies it and redirects; shows the page again on errors."""
 
     async def run(request: Request) -> Response:
         visit = await _read(request, request.app.state.bench)
@@ -144,7 +144,7 @@ def _answer(screen: Screen, visit: Visit, **values: Any) -> Response:
     try:
         return screen(visit, **values)
     except TcloseError as error:
-        problem = values.get("problem") or tell_problem(error)
+        problem = values.get("problem") or describe_problem(error)
     try:
         return screen(visit, problem=problem)
     except TcloseError:
@@ -155,4 +155,4 @@ def _act(action: Action, screen: Screen, visit: Visit) -> Response:
     try:
         return go(action(visit))
     except TcloseError as error:
-        return _answer(screen, visit, problem=tell_problem(error))
+        return _answer(screen, visit, problem=describe_problem(error))

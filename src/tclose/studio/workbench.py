@@ -1,4 +1,4 @@
-"""Everything that pages share: the project, the jobs, and counts that are made once."""
+"""Everything that pages share: the project, the jobs, and counts that are made only once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tclose.release import Release
 from tclose.studio.jobs import BackgroundJob, Jobs
 from tclose.studio.pairing import JudgedRun, note_classes
 from tclose.studio.project import POLICY, Project, Run, TablePlace
-from tclose.studio.script import tell_stopped
+from tclose.studio.script import describe_stop
 from tclose.studio.table import (
     CLEANING,
     ColumnCounts,
@@ -36,33 +36,33 @@ CHUNK = 1 << 20
 
 
 class Workbench:
-    """A project that is worked on, with a private folder for what must not outlive it."""
+    """A project that is open, with a private folder for files that must not remain."""
 
     def __init__(self, project: Project, private: Path) -> None:
         self.project, self.private, self.jobs = project, private, Jobs()
         self.imports: dict[str, tuple[str, str]] = {}
-        """Hierarchy files that were uploaded and not yet taken, by column: their name and text."""
+        """Hierarchy files that were uploaded but not yet used: their name and text, by column."""
 
     # --- the table
 
     def view(self) -> BackgroundJob:
-        """The table as it was first looked at."""
+        """Starts the job that takes the first look at the table."""
         project = self.project
         data, reading = project.data, project.reading
 
         def look(job: BackgroundJob) -> TableView:
-            job.tell("counting the columns")
+            job.set_step("counting the columns")
             return look_at_table(data, reading)
 
         return self.jobs.compute(("view", project.identity), "Looking at the table", look)
 
     def find_view(self) -> TableView | None:
-        """The same where it is known by now."""
+        """Returns the first look at the table, if it is ready."""
         job = self.view()
         return job.result if job.is_done else None
 
     def take_upload(self, name: str, content: BinaryIO, *, keep: bool) -> Path:
-        """Stores an uploaded table, in the private folder unless it is to be kept."""
+        """Stores an uploaded table; in the private folder, unless it is to be kept."""
         plain = re.sub(r"[^\w.-]", "_", Path(name.replace("\\", "/")).name, flags=re.ASCII)
         folder = (self.project.folder / "data") if keep else (self.private / "uploads")
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -78,7 +78,7 @@ class Workbench:
         return path
 
     def count_column(self, name: str, *, wait: float = 30.0) -> ColumnCounts:
-        """The counts of a column, made once for all previews."""
+        """Returns the counts of a column, which all previews share."""
         project = self.project
         data, reading, column = project.data, project.reading, project.columns.get(name, {})
         cleaning = json.dumps({key: column.get(key) for key in CLEANING}, sort_keys=True)
@@ -92,36 +92,38 @@ class Workbench:
     # --- judging
 
     @property
-    def stand(self) -> tuple[object, ...]:
-        """What tells the table and the policy as they are now from any others."""
+    def state_key(self) -> tuple[object, ...]:
+        """A key that changes when the table or the policy changes."""
         return (self.project.identity, json.dumps(self.project.raw, sort_keys=True))
 
     def audit(self) -> BackgroundJob:
-        """The audit of the table as it stands."""
+        """Starts the job that audits the table with the current policy."""
         project = self.project
         data, policy, reading = project.data, project.policy, project.reading
 
         def work(job: BackgroundJob) -> Audit:
-            return tclose.audit(data, policy, reading=reading, progress=job.tell)
+            return tclose.audit(data, policy, reading=reading, progress=job.set_step)
 
-        return self.jobs.compute(("audit", self.stand), "Counting the classes", work)
+        return self.jobs.compute(("audit", self.state_key), "Counting the classes", work)
 
     def attack(self) -> BackgroundJob:
-        """What attacks find in the table as it stands."""
+        """Starts the job that attacks the unchanged table."""
         counting, reading = self.audit(), self.project.reading
 
         def work(job: BackgroundJob) -> AttackReport:
             counting.wait(None)
             bound = self.jobs.require(counting).bound
             people = count_population(bound, None, reading)
-            return attack_release(bound, population=people, progress=job.tell)
+            return attack_release(bound, population=people, progress=job.set_step)
 
-        return self.jobs.compute(("attack", self.stand), "Trying attacks", work)
+        return self.jobs.compute(("attack", self.state_key), "Trying attacks", work)
 
     # --- runs
 
     def locate(self, run: Run) -> TablePlace:
-        """The table of a run, where it is now: the one that is open may have the password, or be an
+        """Returns the table of a run, where it is now.
+
+        If it is the table that is open, that place is used: it may have the password, or be an
         upload that had to be sent again.
         """
         kept = run.place
@@ -138,24 +140,24 @@ class Workbench:
         return kept
 
     def judge_run(self, run: Run) -> BackgroundJob:
-        """The release of a run and the table that it was made from, counted and held together."""
+        """Starts the job that counts and aligns a run's release and the table it was made from."""
         place = self.locate(run)
         key: Hashable = ("judge", run.folder, run.release.stat().st_mtime_ns, place.identity)
 
         def work(job: BackgroundJob) -> JudgedRun:
             policy, data = run.policy, place.data
-            before = tclose.audit(data, policy, reading=place.reading, progress=job.tell)
-            after = tclose.verify(run.release, policy, progress=job.tell)
+            before = tclose.audit(data, policy, reading=place.reading, progress=job.set_step)
+            after = tclose.verify(run.release, policy, progress=job.set_step)
             for audit in (before, after):
                 if audit.in_parts:
-                    what = "the table has too many cells to be held against a release"
+                    what = "the table has too many cells to be compared with a release"
                     raise UsageError(what, where=audit.source)
             return JudgedRun(before, after, align(before.bound, after.bound))
 
-        return self.jobs.compute(key, "Holding the release against the table", work)
+        return self.jobs.compute(key, "Comparing the release with the table", work)
 
     def attack_run(self, run: Run) -> BackgroundJob:
-        """What attacks find in a release, by somebody who has the table's quasi-identifiers."""
+        """Starts the job that attacks a release with the table's quasi-identifiers."""
         judging, reading = self.judge_run(run), self.locate(run).reading
 
         def work(job: BackgroundJob) -> AttackReport:
@@ -164,7 +166,7 @@ class Workbench:
             bound = found.after.bound
             people = count_population(bound, None, reading)
             return attack_release(
-                bound, original=found.alignment, population=people, progress=job.tell
+                bound, original=found.alignment, population=people, progress=job.set_step
             )
 
         title = f"Trying attacks on run {run.number}"
@@ -174,18 +176,18 @@ class Workbench:
 
     @property
     def search_job(self) -> BackgroundJob | None:
-        """The search that is under way or ended last."""
+        """The search under way, or the last one."""
         return self._search
 
     _search: BackgroundJob | None = None
 
     def refuse_second_search(self) -> None:
-        """Raises where a search goes on: each takes all that the machine has."""
+        """Raises UsageError during a search: each uses the whole machine."""
         if self._search is not None and not self._search.is_done:
             raise UsageError("a search is going on", hint="stop it, or wait until it is done")
 
     def start_search(self) -> BackgroundJob:
-        """Begins a search by the policy as it stands; only one goes on at a time."""
+        """Starts a search with the current policy; only one at a time."""
         self.refuse_second_search()
         project = self.project
         data, reading = project.data, project.reading
@@ -216,40 +218,41 @@ class Workbench:
     # --- the same by the command line
 
     def command(self, verb: str, *words: object) -> str:
-        """A command of the command line on the table as it is read here."""
+        """Writes a command of the command line on the table as it is read here."""
         if self.project.table is None:
             return self._command(verb, "TABLE", self.project.reading, *words)
         place = self.project.place
         return self._command(verb, self.name_table(place), place.reading, *words)
 
     def name_table(self, place: TablePlace) -> str:
-        """The table as a command names it: an upload that goes with the studio, as it was sent."""
+        """Names the table for a command; an upload that is not kept by its original name."""
         is_private = self.private in Path(str(place.table)).parents
         return place.name if is_private or not place.is_there else str(place.table)
 
     def _command(self, verb: str, table: str, reading: Reading, *words: object) -> str:
-        told: list[object] = [table]
+        arguments: list[object] = [table]
         for name in ("delimiter", "encoding", "sheet", "query"):
             if (value := getattr(reading, name)) is not None:
-                told += [f"--{name}", "tab" if value == "\t" else value]
+                arguments += [f"--{name}", "tab" if value == "\t" else value]
         for mark in reading.nulls:
-            told += ["--null", mark] if mark else []
+            arguments += ["--null", mark] if mark else []
         parts = verb.split()
-        return shlex.join(["tclose", *parts, *map(str, told), *map(str, words)])
+        return shlex.join(["tclose", *parts, *map(str, arguments), *map(str, words)])
 
     def release_command(self, run: Run | None = None) -> str:
-        """The command that makes a release by the policy file in the current folder; that of a run,
-        or one by the policy as it stands.
+        """Writes the command that makes a release by the policy file in the current folder.
+
+        It is that of a run, or one with the current policy.
         """
         place = self.project.place if run is None else self.locate(run)
         written = ("--output", f"release{_choose_suffix(place.data)}")
         words = ("--policy", POLICY, *written, "--certificate", "certificate.json")
-        stopped = run is not None and tell_stopped(run)
+        stopped = run is not None and describe_stop(run)
         verb, more = ("apply plan.json", ()) if stopped else ("anonymize", ("--plan", "plan.json"))
         return self._command(verb, self.name_table(place), place.reading, *words, *more)
 
 
 def _choose_suffix(data: Path | Address) -> str:
-    """What the name of a release ends in: like the table's, where that can be written."""
+    """Chooses the suffix of a release: like the table's, if that format can be written."""
     suffix = data.suffix.lower() if isinstance(data, Path) else ".csv"
     return suffix if suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav") else ".csv"

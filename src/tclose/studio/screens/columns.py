@@ -1,4 +1,4 @@
-"""Columns: a profile of each, the suggested roles, confirmed or changed many at once."""
+"""The page Columns: a profile of each column, and suggested roles to confirm or change."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tclose.studio.visit import Visit, act, show
 
 QUASI = (*CLEANING, "label", "hierarchy")
 KEPT = {"quasi": QUASI, "sensitive": (*QUASI, "distance", "t", "l", "order", "accept")}
-"""What of a column's part of the policy a change of its role leaves as it is."""
+"""The keys of a column that stay when its role changes, by the new role."""
 
 
 def show_columns(visit: Visit, problem: str = "") -> Response:
-    """Every column, or those that the filter finds."""
+    """Shows every column, or those that match the filter."""
     bench = visit.bench
     job = bench.view()
-    view = visit.settle(job)
+    view = visit.get_result(job)
     if view is None:
         return visit.page("columns.html", problem=problem, waiting=job, lines=[])
     if not bench.project.raw:
@@ -48,7 +48,7 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
 
 
 def change_roles(visit: Visit) -> str:
-    """Sets the role of one column, of those that are ticked or shown, confirms, or takes back."""
+    """Sets the role of one, ticked or shown columns; or confirms all roles; or undoes a change."""
     bench, what, words = visit.bench, visit.text("what"), visit.text("filter")
     here = f"/columns?filter={quote(words)}" if words else "/columns"
     if what == "undo":
@@ -64,15 +64,15 @@ def change_roles(visit: Visit) -> str:
         return here
     role = visit.text("role")
     names = visit.texts("shown" if what == "set-shown" else "column")
-    # A single column's own choice is named after its place, so that one form holds all of them.
+    # Each row's own choice is named by its place, so that one form holds all of them.
     for at, name in enumerate(profiles):
         if what == f"one-{at}":
             role, names = visit.text(f"role-{at}"), [name]
     if role not in ROLES:
-        raise UsageError("which role?", hint=f"one of {', '.join(ROLES)}")
+        raise UsageError("no role is chosen", hint=f"one of {', '.join(ROLES)}")
     chosen = [name for name in names if name in profiles]
     if not chosen:
-        raise UsageError("which columns?", hint="tick those that are meant")
+        raise UsageError("no columns are chosen", hint="tick some columns")
 
     def edit(raw: Raw) -> None:
         for name in chosen:
@@ -83,7 +83,7 @@ def change_roles(visit: Visit) -> str:
 
 
 def change_role(column: Raw, role: str, profile: Profile) -> Raw:
-    """A column's part of the policy with another role; what that role cannot have is left out."""
+    """Returns a column's part of the policy with another role, without keys that it cannot have."""
     kept: dict[str, Any] = {key: column[key] for key in KEPT.get(role, ("label",)) if key in column}
     if role == "sensitive" and "distance" not in kept:
         kept["distance"] = "ordered" if profile.kind in ("number", "date") else "equal"

@@ -1,4 +1,4 @@
-"""Before and after: each column's distribution, rows beside each other, the worst classes."""
+"""The page Before and after: distributions of columns, paired rows, the worst classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_CLASSES = 10
 
 
 def show_comparison(visit: Visit, problem: str = "") -> Response:
-    """A run held against the table that it was made from."""
+    """Shows a run compared with the table it was made from."""
     bench = visit.bench
     run = bench.project.find_run(visit.text("run"))
     values: dict[str, Any] = {
@@ -40,7 +40,7 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
     words = f"--original {original} --policy policy.toml"
     values["command"] = f"tclose measure {run.release.name} {words}"
     job = compare(visit, run)
-    found = visit.settle(job)
+    found = visit.get_result(job)
     if found is None:
         return visit.page("before-after.html", waiting=job, **values)
     pairs = found["rows"]
@@ -54,13 +54,13 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
 
 
 def compare(visit: Visit, run: Run) -> BackgroundJob:
-    """Everything that the page shows of a run, counted once."""
+    """Starts the job that counts everything that the page shows of a run."""
     bench = visit.bench
     judging = bench.judge_run(run)
     place, key = bench.locate(run), ("compare", judging.key)
 
     def work(job: BackgroundJob) -> dict[str, Any]:
-        job.tell("counting both tables")
+        job.set_step("counting both tables")
         judging.wait(None)
         found: JudgedRun = bench.jobs.require(judging)
         subject = Subject(
@@ -78,13 +78,13 @@ def compare(visit: Visit, run: Run) -> BackgroundJob:
             "rows": shown, "columns": columns,
         }  # fmt: skip
 
-    return bench.jobs.compute(key, "Holding the release against the table", work)
+    return bench.jobs.compute(key, "Comparing the release with the table", work)
 
 
 def pair_rows(
     run: Run, found: JudgedRun, place: TablePlace
 ) -> tuple[list[list[Any]] | None, list[str]]:
-    """The first released rows beside what they were; None where nothing tells which they are."""
+    """Pairs the first released rows with the original ones; None if unknown which they are."""
     released = open_source(run.release)
     names = list(released.columns)
     numbers = number_released(run, found)
@@ -104,7 +104,7 @@ def pair_rows(
 
 
 def _stays(column: Column | None) -> bool:
-    """Whether a column's values are released as they are written."""
+    """Whether a column's values are released unchanged."""
     return column is not None and not (
         column.role not in ("sensitive", "insensitive") or column.cleaning_keys
     )

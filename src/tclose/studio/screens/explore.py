@@ -1,4 +1,4 @@
-"""Explore: loss against t or k, and the lattice, as pictures to click; runs beside each other."""
+"""The page Explore: loss against t or k, and the lattice, as charts to click; runs compared."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tclose.studio.visit import Visit, act, go, is_whole, show
 WHATS = ("t", "k", "lattice")
 POINTS = 8
 EFFORT = 10.0
-"""What a frontier may spend if the policy says nothing."""
+"""The effort of a frontier if the policy gives none."""
 
 
 def show_explore(visit: Visit, problem: str = "") -> Response:
-    """The pictures that were asked for, the mark that was clicked, and two runs compared."""
+    """Shows the chosen chart, the point that was clicked, and two runs compared."""
     bench, what = visit.bench, visit.text("what")
     runs = bench.project.runs
     if visit.text("anew") and what in WHATS and not problem:
@@ -39,11 +39,11 @@ def show_explore(visit: Visit, problem: str = "") -> Response:
         "what": what, "parts": [], "chosen": None, "waiting": None,
         "runs": [describe_run(run) for run in reversed(runs)], "compared": None,
     }  # fmt: skip
-    verb, told = ("lattice", ()) if what == "lattice" else ("frontier", _choose_range(what))
-    command = bench.command(verb, "--policy", "policy.toml", *told)
+    verb, words = ("lattice", ()) if what == "lattice" else ("frontier", _choose_range(what))
+    command = bench.command(verb, "--policy", "policy.toml", *words)
     if not problem and what in WHATS:
         job = explore(visit, what)
-        found = visit.settle(job)
+        found = visit.get_result(job)
         values["waiting"] = None if found is not None else job
         if isinstance(found, Frontier):
             values |= _describe_frontier(visit, found, what)
@@ -60,11 +60,11 @@ def _choose_range(what: str) -> tuple[str, ...]:
 
 
 def explore(visit: Visit, what: str) -> BackgroundJob:
-    """The frontier or the lattice of the table by the policy as it stands."""
+    """Starts the job that computes the frontier or the lattice with the current policy."""
     bench = visit.bench
     project = bench.project
     data, policy, reading = project.data, project.policy, project.reading
-    key: Hashable = (what, bench.stand)
+    key: Hashable = (what, bench.state_key)
     limited = policy.search.effort is not None or policy.search.seconds is not None
 
     def work(job: BackgroundJob) -> Frontier | Survey:
@@ -98,9 +98,9 @@ def _describe_lattice(visit: Visit, found: Survey) -> dict[str, Any]:
     def link(point: LatticePoint) -> str:
         return f"/explore?what=lattice&levels={'-'.join(map(str, point.levels))}#chosen"
 
-    parts, asked = summarize_lattice(found), visit.text("levels")
+    parts, wanted = summarize_lattice(found), visit.text("levels")
     named = {"-".join(map(str, point.levels)): point for point in found.points}
-    current = named.get(asked)
+    current = named.get(wanted)
     drawn = draw_lattice(found, inline=True, link=link, current=current)
     if drawn is not None:
         table = next(part for part in parts if getattr(part, "caption", "") == "Levels")
@@ -112,19 +112,19 @@ def _describe_lattice(visit: Visit, found: Survey) -> dict[str, Any]:
         kept = "keeps the promise" if current.holds else "breaks the promise"
         words = f"{found.name_node(current.levels)}: {kept}; loss {current.loss:.4f}; "
         words += f"classes: {current.classes:,}; rows left out: {current.left_out:,}"
-        chosen = {"words": words, "levels": asked, "holds": current.holds}
+        chosen = {"words": words, "levels": wanted, "holds": current.holds}
     return {"parts": parts, "chosen": chosen}
 
 
 def take_chosen(visit: Visit) -> str:
-    """Writes the mark that was clicked into the policy: its t or k, or its levels."""
+    """Writes the clicked point into the policy: its t or k, or its levels."""
     bench, levels = visit.bench, visit.text("levels")
     policy = bench.project.policy
     if levels:
         job = explore(visit, "lattice")
-        found = visit.settle(job)
+        found = visit.get_result(job)
         if found is None:
-            raise UsageError("the lattice is still being looked at")
+            raise UsageError("the lattice is still being computed")
         known = {"-".join(map(str, point.levels)): point.levels for point in found.points}
         if levels not in known:
             raise UsageError("the lattice has no such levels", hint="choose one of its points")
@@ -157,9 +157,9 @@ def _set_search(raw: Raw, **settings: object) -> None:
 
 
 def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) -> dict[str, Any]:
-    """Two runs beside each other: loss per column, classes, what was attained, attacks."""
+    """Compares two runs: loss per column, classes, what was attained, attacks."""
     pair = [first, second]
-    told = [describe_run(run) for run in pair]
+    described = [describe_run(run) for run in pair]
     certificates = [run.certificate for run in pair]
     losses = [{} if found.loss is None else found.loss.columns for found in certificates]
     names = list(dict.fromkeys(name for loss in losses for name in loss))
@@ -169,11 +169,11 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
         for requirement in found.requirements:
             line = attained.setdefault(requirement.name.removesuffix(" separate"), ["–", "–"])
             reached = f"{requirement.achieved:.4f}".rstrip("0").rstrip(".")
-            line[at] = f"{reached} ({requirement.required} asked)"
+            line[at] = f"{reached} ({requirement.required} required)"
     attacks: dict[str, list[str]] = {}
     for at, run in enumerate(pair):
         job = visit.bench.attack_run(run)
-        report = visit.settle(job)
+        report = visit.get_result(job)
         if report is None:
             values["waiting"] = job
             break
@@ -182,17 +182,17 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
             line = attacks.setdefault(words, ["–", "–"])
             line[at] = f"{finding.affected:,}"
     counts = [
-        (key, *(_write(each[name]) for each in told))
+        (key, *(_write(each[name]) for each in described))
         for key, name in (
             ("loss", "loss"), ("classes", "classes"), ("smallest class", "smallest"),
-            ("rows left out", "left_out"), ("k asked", "k"),
+            ("rows left out", "left_out"), ("k required", "k"),
         )
     ]  # fmt: skip
     groups = {
         "Classes and loss": counts,
         "Loss per column": rows,
         "Attained": [(name, *line) for name, line in attained.items()],
-        "Attacks: rows that each concerns": [(name, *line) for name, line in attacks.items()],
+        "Attacks: affected rows": [(name, *line) for name, line in attacks.items()],
     }
     headings = ("", f"run {first.number}", f"run {second.number}")
     tables = [_tabulate(title, headings, lines) for title, lines in groups.items() if lines]
@@ -200,7 +200,7 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
 
 
 def _tabulate(title: str, headings: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> Table:
-    """Two runs side by side; what is the same in both stands back."""
+    """Tabulates two runs side by side; equal lines are less prominent."""
     tones: list[Tone] = ["aside" if first == second else "plain" for _, first, second in lines]
     return Table(title, headings, tuple(lines), (1, 2), tuple(tones))
 

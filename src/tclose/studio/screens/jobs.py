@@ -1,4 +1,4 @@
-"""How far a piece of work is; a page that waits asks for it until it is done."""
+"""The progress of a job; a page that waits polls it until it is done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tclose.studio.visit import Visit, act, show
 
 
 def show_job(visit: Visit, problem: str = "") -> Response:
-    """The progress of a job; tells the browser to load the page again once it is done."""
+    """Shows the progress of a job; makes the browser reload the page once it is done."""
     job = visit.bench.jobs.find(visit.path["name"])
     if job is None or job.is_done:
         return Response(headers={"HX-Refresh": "true"})
@@ -24,7 +24,7 @@ def show_job(visit: Visit, problem: str = "") -> Response:
 
 
 def stop_job(visit: Visit) -> str:
-    """Stops a search, with the best so far or with nothing."""
+    """Stops a search, with the best result so far or with nothing."""
     job = visit.bench.jobs.find(visit.path["name"])
     if job is None or not job.stops:
         return "/search"
@@ -34,7 +34,7 @@ def stop_job(visit: Visit) -> str:
 
 
 def draw_curve(job: BackgroundJob) -> Picture | None:
-    """The best loss of a search over the work that was done."""
+    """Draws the best loss of a search over the seconds of work."""
     if len(job.curve) < 2 or job.at is None:
         return None
     title, points = "Best loss so far", [*job.curve, (job.seconds, job.curve[-1][1])]

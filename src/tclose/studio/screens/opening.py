@@ -1,4 +1,4 @@
-"""Open: the table, how it is written, and its first rows."""
+"""The page Open: the table, how it is read, and its first rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (
 
 
 def show_open(visit: Visit, problem: str = "") -> Response:
-    """Which table is open, and its first rows."""
+    """Shows which table is open, and its first rows."""
     view, waiting, bench = None, None, visit.bench
     if bench.project.table is not None:
         try:
             job = bench.view()
-            view = visit.settle(job)
+            view = visit.get_result(job)
             waiting = None if view is not None else job
         except UsageError as error:
             problem = problem or str(error)
@@ -34,7 +34,7 @@ def show_open(visit: Visit, problem: str = "") -> Response:
 
 
 def open_table(visit: Visit) -> str:
-    """Opens a path, an upload or an address of a database, read as the form says."""
+    """Opens a path, an upload or an address of a database, read with the settings of the form."""
     bench, upload = visit.bench, visit.upload("file")
     address = visit.text("address")
     table: str | Address
@@ -45,7 +45,7 @@ def open_table(visit: Visit) -> str:
         found = Address.of(address)
         if found is None:
             what, hint = (
-                "this is no address of a database",
+                "this is not an address of a database",
                 "such as postgresql://user@host/db#table",
             )
             raise UsageError(what, where="address", hint=hint)
@@ -53,9 +53,9 @@ def open_table(visit: Visit) -> str:
     elif visit.text("path"):
         table = str(Path(visit.text("path")).expanduser().absolute())
     else:
-        raise UsageError("which table?", hint="give a path, a file or an address")
+        raise UsageError("no table is chosen", hint="give a path, a file or an address")
     marks = tuple(mark.strip() for mark in visit.text("nulls").split(",") if mark.strip())
-    # A delimiter may be a blank, so the form's text is taken as it is.
+    # A delimiter may be a blank, so the text of the form is used unchanged.
     delimiter = next(iter(visit.texts("delimiter")), "")
     reading = Reading(
         delimiter or None, visit.text("encoding") or None, ("", *marks),
@@ -67,7 +67,7 @@ def open_table(visit: Visit) -> str:
 
 
 def look_first(path: Path, reading: Reading) -> tuple[str, ...]:
-    """The columns of a file; raises where it cannot be opened, before the project is about it."""
+    """Returns the columns of a file, or raises an error before the project is changed."""
     source = open_source(path, reading)
     source.read_first(source.columns, 1)
     columns = source.columns

@@ -1,4 +1,4 @@
-"""Release: verify, sign off, download; everything as files that the command line takes."""
+"""The page Release: verify, sign off, download; everything is a file for the command line."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from tclose.workflows.report import release_report
 CONTEXT = (
     ("recipient", "Who gets it"),
     ("purpose", "What it is for"),
-    ("expert", "Who signs off, and what qualifies them"),
-    ("review_date", "To be looked at again on"),
-    ("threshold", "The risk that is accepted"),
+    ("expert", "Who signs off, with their qualification"),
+    ("review_date", "To be reviewed on"),
+    ("threshold", "The accepted risk"),
     ("justification", "Why that risk is acceptable"),
-    ("controls", "What else protects it, divided by semicolons"),
+    ("controls", "Further protection, separated by semicolons"),
 )
 
 
 def show_release(visit: Visit, problem: str = "") -> Response:
-    """A run, verified anew, with everything that can be taken along."""
+    """Shows a run, verified again, with its files to download."""
     bench = visit.bench
     run = bench.project.find_run(visit.text("run"))
     values: dict[str, Any] = {
@@ -57,7 +57,7 @@ def show_release(visit: Visit, problem: str = "") -> Response:
     values |= {"context": run.certificate.context or {}, "script": script_for(bench, run)}
     values["ready"] = {path.name for path in run.folder.iterdir()}
     job = verify(visit, run)
-    found = visit.settle(job)
+    found = visit.get_result(job)
     if found is None:
         return visit.page("release.html", problem=problem, waiting=job, **values)
     verified: VerifiedRun = found
@@ -71,7 +71,7 @@ def show_release(visit: Visit, problem: str = "") -> Response:
 
 @dataclass(frozen=True)
 class VerifiedRun:
-    """A release counted from scratch, and its certificate held against that."""
+    """A release counted from scratch, and its certificate compared with the count."""
 
     audit: Audit
     checks: tuple[Check, ...]
@@ -85,7 +85,7 @@ class VerifiedRun:
         return [check for check in self.checks if check.confirmed is confirmed]
 
     def show(self) -> list[Part]:
-        """What was counted; the certificate line by line for whoever asks."""
+        """Returns what was counted, with the certificate line by line folded."""
         refuted, counted = self._list(confirmed=False), self._list(confirmed=True)
         words = f"The certificate: {len(counted)} lines are confirmed by counting"
         words += f", {len(refuted)} REFUTED" if refuted else ", none is refuted"
@@ -95,12 +95,12 @@ class VerifiedRun:
 
 
 def verify(visit: Visit, run: Run) -> BackgroundJob:
-    """The release counted from scratch, and its certificate held against that."""
+    """Starts the job that counts a release from scratch and compares its certificate."""
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
     key: Hashable = ("verify", run.number, run.folder, stamp, run.release.stat().st_mtime_ns)
 
     def work(job: BackgroundJob) -> VerifiedRun:
-        audit = tclose.verify(run.release, run.policy, progress=job.tell)
+        audit = tclose.verify(run.release, run.policy, progress=job.set_step)
         checks = recheck(run.certificate, audit, audit.bound.source.digest())
         return VerifiedRun(audit, tuple(checks))
 
@@ -108,7 +108,7 @@ def verify(visit: Visit, run: Run) -> BackgroundJob:
 
 
 def sign_off(visit: Visit) -> str:
-    """Puts recipient, purpose and the like into the policy, and certifies anew what is counted."""
+    """Puts recipient, purpose and so on into the policy, and certifies a fresh count."""
     run = _require_run(visit)
     given: dict[str, Any] = {name: visit.text(name) for name, _ in CONTEXT if visit.text(name)}
     if "controls" in given:
@@ -140,22 +140,23 @@ def sign_off(visit: Visit) -> str:
 def _require_run(visit: Visit) -> Run:
     run = visit.bench.project.find_run(visit.text("run"))
     if run is None:
-        raise UsageError("there is no such run", where="run")
+        raise UsageError("this run does not exist", where="run")
     return run
 
 
 def write_report(visit: Visit) -> str:
-    """Begins to write an edition of the report."""
+    """Starts to write an edition of the report."""
     run, edition = _require_run(visit), visit.text("edition")
     if edition not in EDITIONS:
-        raise UsageError("which edition?", hint=f"one of {', '.join(EDITIONS)}")
+        raise UsageError("no edition is chosen", hint=f"one of {', '.join(EDITIONS)}")
     place = visit.bench.locate(run)
 
     def work(job: BackgroundJob) -> None:
         original = tclose.check(place.data, run.policy, reading=place.reading)
         release_report(
             original, place.reading, run.release, run.certificate,
-            run.folder / f"report-{edition}.html", edition, policy=run.policy, progress=job.tell,
+            run.folder / f"report-{edition}.html", edition, policy=run.policy,
+            progress=job.set_step,
         )  # fmt: skip
 
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
@@ -166,7 +167,7 @@ def write_report(visit: Visit) -> str:
 
 
 def download(visit: Visit, problem: str = "") -> Response:
-    """One file of a run, or all of them together."""
+    """Sends one file of a run, or all of them in an archive."""
     run, name = visit.bench.project.find_run(visit.path["run"]), visit.path["file"]
     if run is None or problem:
         return Response("There is no such run.\n", 404, media_type="text/plain")
@@ -185,8 +186,8 @@ def download(visit: Visit, problem: str = "") -> Response:
 
 
 def _send(content: bytes, name: str, kind: str) -> Response:
-    told = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=told)
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _pack(visit: Visit, run: Run) -> bytes:

@@ -1,4 +1,4 @@
-"""Risk now: the audit, the worst classes, attacks, and why a class is as far off as it is."""
+"""The page Risk now: the audit, the worst classes, attacks, and why a class is so far away."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CLASSES = 15
 
 
 def show_risk(visit: Visit, problem: str = "") -> Response:
-    """What the table gives away as it is, by the policy as it stands."""
+    """Shows what the unchanged table reveals, by the current policy."""
     bench = visit.bench
     lists = ("parts", "further", "worst", "attacks", "attributes")
     values: dict[str, Any] = {name: [] for name in lists}
@@ -26,7 +26,7 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     if problem:
         return visit.page("risk.html", problem=problem, command=command, **values)
     job = bench.audit()
-    audit: Audit | None = visit.settle(job)
+    audit: Audit | None = visit.get_result(job)
     if audit is None:
         return visit.page("risk.html", waiting=job, command=command, **values)
     values["parts"], values["further"] = sort_parts(summarize_audit(audit, values=False))
@@ -35,7 +35,7 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     if audit.in_parts:
         return visit.page("risk.html", command=command, **values)
     attacks = bench.attack()
-    found = visit.settle(attacks)
+    found = visit.get_result(attacks)
     if found is not None:
         shown = summarize_attacks(found)
         idle = [part for part in shown if _is_called(part, "What found nothing")]
@@ -48,8 +48,9 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
 
 
 def sort_parts(parts: list[Part]) -> tuple[list[Part], list[Part]]:
-    """What a page shows of an audit, and what is there for whoever asks; the worst classes, which
-    the page shows with links, in neither.
+    """Divides an audit's parts into those to show and those to fold.
+
+    The worst classes are in neither, because the page shows them with links.
     """
     noted = [part for part in parts if isinstance(part, Paragraph) and part.tone == "note"]
     aside = [part for part in parts if isinstance(part, Paragraph) and part.tone == "aside"]
@@ -69,7 +70,7 @@ def _is_called(part: Part, caption: str) -> bool:
 
 
 def show_why(visit: Visit, problem: str = "") -> Response:
-    """Why one class is as far from the table as it is, with the flow of mass."""
+    """Explains why one class is as far from the table as it is, with the flow of mass."""
     bench = visit.bench
     number, attribute = visit.text("class"), visit.text("attribute") or None
     words = ["--class-number", number] if number else []
@@ -78,13 +79,13 @@ def show_why(visit: Visit, problem: str = "") -> Response:
     if problem:
         return visit.page("why.html", problem=problem, command=command, parts=[], screen="risk")
     job = bench.audit()
-    audit: Audit | None = visit.settle(job)
+    audit: Audit | None = visit.get_result(job)
     if audit is None:
         return visit.page("why.html", waiting=job, command=command, parts=[], screen="risk")
     if audit.in_parts or not audit.bound.attributes:
         raise UsageError("there is no distance to explain", hint="make a column sensitive")
     if number and not is_whole(number):
-        raise UsageError("classes are numbered", where="class")
+        raise UsageError("a class is given by its number", where="class")
     why = explain_class(audit.bound, int(number) if number else None, attribute)
     rest = summarize_explanation(why, drawn=True)
     last = max((at for at, part in enumerate(rest) if isinstance(part, Picture)), default=1)
@@ -101,7 +102,7 @@ def show_why(visit: Visit, problem: str = "") -> Response:
 
 
 def _fold(parts: list[Part]) -> list[Part]:
-    """The steps of the flow, which are many, for whoever asks for them."""
+    """Folds the tables of steps of the flow, which are long."""
     return [Folded(part.caption, (part,)) if isinstance(part, Table) else part for part in parts]
 
 

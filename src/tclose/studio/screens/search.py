@@ -1,4 +1,4 @@
-"""Search: method, effort and rows that may be left out; progress; the runs side by side."""
+"""The page Search: method, effort and rows that may be left out; progress; the runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KEYS = ("method", "effort", "seconds", "suppression", "seed")
 
 
 def show_search(visit: Visit, problem: str = "") -> Response:
-    """The settings, the search that goes on, and the runs so far."""
+    """Shows the settings, the search under way, and the runs so far."""
     bench = visit.bench
-    job, wishes = bench.search_job, bench.project.raw.get("search") or {}
+    job, settings = bench.search_job, bench.project.raw.get("search") or {}
     if problem and "method" in visit.form:
-        wishes = {**wishes, **{key: visit.text(key) for key in KEYS}}
+        settings = {**settings, **{key: visit.text(key) for key in KEYS}}
     waiting, curve = None, None
     if job is not None:
         if not job.wait(0):
@@ -29,7 +29,7 @@ def show_search(visit: Visit, problem: str = "") -> Response:
         curve = draw_curve(job) if job.is_done else None
     policy_problems = [str(found) for found in bench.project.problems]
     return visit.page(
-        "search.html", problem=problem, waiting=waiting, curve=curve, wishes=wishes,
+        "search.html", problem=problem, waiting=waiting, curve=curve, settings=settings,
         order=(bench.project.raw.get("release") or {}).get("rows", "shuffle"),
         methods=METHODS, runs=[describe_run(run) for run in reversed(bench.project.runs)],
         complaints=policy_problems,
@@ -38,7 +38,7 @@ def show_search(visit: Visit, problem: str = "") -> Response:
 
 
 def describe_run(run: Run) -> dict[str, object]:
-    """What a table of runs tells of one."""
+    """Describes a run for a table of runs."""
     certificate, policy = run.certificate, run.policy
     left_out = certificate.left_out.rows if certificate.left_out else 0
     return {
@@ -57,7 +57,7 @@ def describe_run(run: Run) -> dict[str, object]:
 
 
 def start_search(visit: Visit) -> str:
-    """Writes the settings into the policy, and begins."""
+    """Writes the settings into the policy, and starts a search."""
     bench = visit.bench
     given = {key: visit.text(key) for key in KEYS}
     if given["effort"] and given["seconds"]:

@@ -1,4 +1,4 @@
-"""Values: hierarchies of the quasi-identifiers, distances and t of the sensitive attributes."""
+"""The page Values: hierarchies of quasi-identifiers, distances and t of sensitive attributes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tclose.studio.hierarchies import (
     review,
     suggest_spec,
 )
-from tclose.studio.jobs import tell_problem
+from tclose.studio.jobs import describe_problem
 from tclose.studio.project import Raw
 from tclose.studio.sentences import explain_distance, explain_t
 from tclose.studio.table import ColumnCounts, build_hierarchy
 from tclose.studio.visit import Visit, act, is_whole, show
 
 DISTANCES = {
-    "equal": "all values differ alike",
+    "equal": "all values differ equally",
     "ordered": "by their order",
     "numeric": "by the numbers themselves",
     "hierarchical": "by a tree of groups",
@@ -43,10 +43,10 @@ DISTANCES = {
 
 
 def show_values(visit: Visit, problem: str = "") -> Response:
-    """The columns whose values matter, and the one that is looked at."""
+    """Shows the quasi-identifiers and sensitive attributes, and the chosen one in detail."""
     bench = visit.bench
     job = bench.view()
-    if visit.settle(job) is None:
+    if visit.get_result(job) is None:
         return visit.page("values.html", problem=problem, waiting=job, chosen=None, listed=[])
     columns = bench.project.columns
     listed = [
@@ -63,7 +63,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
         try:
             values |= _look_at_column(visit, chosen, columns[chosen])
         except TcloseError as error:
-            problem = problem or tell_problem(error)
+            problem = problem or describe_problem(error)
             values |= {"counts": None, "column": columns[chosen]}
         command = ("hierarchy preview", "--policy", "policy.toml", "--column", chosen)
         values["command"] = bench.command(*command)
@@ -71,7 +71,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
 
 
 def _describe(column: Raw) -> str:
-    """What is said of a column's values so far, in a few words."""
+    """Describes the settings of a column's values in a few words."""
     if str(column.get("role", "")).startswith("sensitive"):
         t = column.get("t")
         distance = column.get("distance", "equal")
@@ -111,7 +111,7 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
 
 
 def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[str, Any]:
-    """What the distance of a sensitive attribute and its t mean: sentences, and a picture."""
+    """Explains the distance of a sensitive attribute and its t: sentences, and a chart."""
     return {
         "meaning": explain_t(counts, column, tree), "apart": explain_distance(column, tree),
         "chart": draw_distance(counts, column, tree),
@@ -119,7 +119,7 @@ def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[
 
 
 def explain_values(visit: Visit) -> Response:
-    """What the distance and the t in the form would mean; nothing is changed."""
+    """Explains the distance and the t in the form; nothing is changed."""
     shown: dict[str, Any] = {"meaning": "", "apart": "", "chart": None}
     try:
         counts = visit.bench.count_column(visit.text("column"))
@@ -127,19 +127,19 @@ def explain_values(visit: Visit) -> Response:
         column = visit.bench.project.columns.get(counts.name, {}) | changes
         shown = _explain(counts, column, tree)
     except TcloseError as error:
-        shown["problem"] = tell_problem(error)
+        shown["problem"] = describe_problem(error)
     return visit.page("fragments/meaning.html", **shown)
 
 
 def preview_values(visit: Visit) -> Response:
-    """What the form would make of the column, on the table's own counts; nothing is changed."""
+    """Shows what the form would do to the column, counted on the table; nothing is changed."""
     shown = NO_TREE
     try:
         counts = visit.bench.count_column(visit.text("column"))
         if visit.text("kind") != "groups" or any(map(str.strip, visit.texts("group"))):
             shown = describe_tree(_build(visit, parse_spec(visit, counts), counts), counts)
     except TcloseError as error:
-        shown = NO_TREE | {"problem": tell_problem(error)}
+        shown = NO_TREE | {"problem": describe_problem(error)}
     return visit.page("fragments/levels.html", **shown)
 
 
@@ -148,7 +148,7 @@ def _build(visit: Visit, spec: object, counts: ColumnCounts) -> Hierarchy | None
 
 
 def _read_form(visit: Visit, counts: ColumnCounts, column: Raw) -> tuple[Raw, Hierarchy | None]:
-    """What the form would change of a column, and its tree then; raises where they do not fit."""
+    """Reads the form's changes to a column, and the tree; raises an error if they do not fit."""
     changes: Raw = {"hierarchy": parse_spec(visit, counts)}
     tree = _build(visit, changes["hierarchy"], counts)
     if str(column.get("role", "")).startswith("sensitive"):
@@ -156,12 +156,12 @@ def _read_form(visit: Visit, counts: ColumnCounts, column: Raw) -> tuple[Raw, Hi
     kept = {key: value for key, value in column.items() if key not in changes}
     merged = kept | {key: value for key, value in changes.items() if value is not None}
     merged["role"] = str(merged["role"]).rstrip("?")
-    build_part(Column, json.loads(json.dumps(merged)))  # raises what a policy would complain about
+    build_part(Column, json.loads(json.dumps(merged)))  # raises the problems of the policy
     return changes, tree
 
 
 def change_values(visit: Visit) -> str:
-    """Takes what the form says of a column, or of the whole table."""
+    """Applies the form to a column, or to the whole table."""
     bench, name, what = visit.bench, visit.text("column"), visit.text("what")
     revision = visit.text("revision")
     if what == "undo":
@@ -172,7 +172,7 @@ def change_values(visit: Visit) -> str:
         people = _read_count(visit, "population_size")
         bench.project.change(lambda raw: _set(raw, "population_size", people), revision)
     elif name not in bench.project.columns:
-        raise UsageError("there is no such column", where="column")
+        raise UsageError("this column does not exist", where="column")
     elif what == "import":
         _import(visit, name)
     elif what == "take":
@@ -193,14 +193,14 @@ def change_values(visit: Visit) -> str:
 def _read_count(visit: Visit, name: str) -> int | None:
     text = visit.text(name)
     if text and not (is_whole(text) and int(text) >= 1):
-        raise UsageError(f"{name} is a whole number, 1 or more", where=name, hint="such as 5")
+        raise UsageError(f"{name} must be a whole number, 1 or more", where=name, hint="such as 5")
     return int(text) if text else None
 
 
 def _set(part: Raw, key: str, value: object) -> None:
     part.pop(key, None)
     if value is not None:
-        # A policy's own order: what is promised of the whole table comes first.
+        # The order of a policy file: requirements on the whole table come before the columns.
         columns = part.pop("columns", None)
         part[key] = value
         if columns is not None:
@@ -210,7 +210,9 @@ def _set(part: Raw, key: str, value: object) -> None:
 def _import(visit: Visit, name: str) -> None:
     upload = visit.upload("file")
     if upload is None:
-        raise UsageError("which file?", hint="choose a CSV file: a value first, its groups after")
+        raise UsageError(
+            "no file is chosen", hint="choose a CSV file: first a value, then its groups"
+        )
     try:
         text = upload.file.read().decode("utf-8-sig")
     except UnicodeDecodeError:
