@@ -1,4 +1,4 @@
-"""The scikit-learn face: a transformer that learns how to recode rows, and recodes them.
+"""A transformer for scikit-learn that learns how to recode rows, and recodes them.
 
 Needs scikit-learn: the extra `learn`. Nothing else in the package imports it.
 """

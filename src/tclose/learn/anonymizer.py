@@ -1,4 +1,4 @@
-"""The estimator: `fit` learns a plan that keeps a promise, `transform` recodes rows by it."""
+"""The estimator: `fit` learns a plan that satisfies the requirements, `transform` recodes by it."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ from tclose.workflows.release.draft import list_versions
 
 OUTSIDE = ("refuse", "cover")
 METHOD = "mondrian"
-"""The search where neither a policy nor a parameter says one: its cuts place any row."""
+"""The default search: its cuts assign any row to a class."""
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Recodes quasi-identifiers so that the fitted table keeps a promise such as k and t.
+    """Recodes quasi-identifiers so that the fitted table satisfies requirements such as k and t.
 
-    `fit` searches for classes, and counts the fitted rows again as `transform` gives them: where
-    the promise does not hold on them, it raises. **`transform` recodes each row by itself, and
-    does not check the promise on the rows it is given**, unless `verify` is true: ten new rows can
-    be in ten different classes. Ask `audit`.
+    `fit` searches for classes, and then counts the fitted rows as `transform` releases them; it
+    raises an error if they break a requirement. **`transform` recodes each row by itself, and does
+    not check the requirements on the rows it is given**, unless `verify` is true: ten new rows can
+    be in ten different classes. Use `audit` to check them.
 
     Parameters
     ----------
-    policy : file, dict or Policy; the roles of the columns and what is promised.
+    policy : file, dict or Policy; the roles of the columns and the requirements.
     quasi, sensitive, insensitive : without a policy, the columns of each role, by name or number.
         Columns that are not named are quasi-identifiers, if `quasi` names none; otherwise every
         column needs a role. Those that are not quasi-identifiers are passed through.
-    target : the name under which `y` counts as a sensitive column; None: y is not looked at.
-    k : least size of a class; by default what the policy says, or 5 without one.
-    t : closeness of every sensitive column to the table; by default what the policy says.
-    method : "mondrian" (default), or another search whose classes are told by cuts or levels.
-    effort : how much the search may work; see `tclose.anonymize`.
+    target : the name of `y` as a sensitive column; None ignores y.
+    k : least size of a class; by default that of the policy, or 5 without one.
+    t : closeness of every sensitive column to the table; by default that of the policy.
+    method : "mondrian" (default), or another search whose classes are defined by cuts or levels.
+    effort : the effort of the search; see `tclose.anonymize`.
     recoding : "local" (default; intervals, groups and sets, as text), or "mean", "median", "mode":
-        the class's central value, numbers as floats.
-    outside : what becomes of a row that the plan has no class for (a number beyond all fitted
-        ones, a value that was not seen): "refuse" raises; "cover" releases all of its
+        the central value of the class, numbers as floats.
+    outside : what to do with a row that belongs to no class of the plan (a number beyond all fitted
+        ones, an unknown value): "refuse" raises an error; "cover" releases all of its
         quasi-identifiers as `*`, or as the central value of the whole fitted table.
-    verify : whether `transform` raises where the promise does not hold on the rows it is given.
+    verify : whether `transform` raises an error if its rows break a requirement.
 
     Attributes
     ----------
-    plan_ : the classes, without the data; `tclose.apply` takes it, too.
-    certificate_ : what was counted on the fitted rows as they are transformed.
-    policy_ : the policy that was promised.
+    plan_ : the classes, without the data; `tclose.apply` accepts it as well.
+    certificate_ : what was counted on the transformed fitted rows.
+    policy_ : the policy that was used.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     >>> import numpy as np
@@ -102,9 +102,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.verify = verify
 
     def fit(self, X: Any, y: Any = None) -> Anonymizer:
-        """Learns from a table the classes that keep the promise, and verifies it on its rows."""
+        """Learns classes that satisfy the requirements, and verifies them on the fitted rows."""
         for name in ("plan_", "policy_", "certificate_", "_recoder"):
-            self.__dict__.pop(name, None)  # what fails now must not leave what was fitted before
+            self.__dict__.pop(name, None)  # a failure must not leave an earlier fit
         with refusing():
             self._refuse_parameters(y)
             k = LEAST if self.policy is None and self.k is None else self.k
@@ -124,7 +124,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """Recodes each row by the plan; the rows keep their number and their order.
 
-        What is promised about the fitted rows is not checked on these, unless `verify` is true.
+        The requirements are not checked on these rows, unless `verify` is true.
         """
         check_is_fitted(self)
         with refusing():
@@ -135,9 +135,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return given.replace_columns(self._recoder.columns(located), names, self)
 
     def audit(self, X: Any, y: Any = None) -> Audit:
-        """How private some rows are once they are transformed: every line of the promise, counted.
+        """Counts how far some rows satisfy the requirements once they are transformed.
 
-        `y` is needed where the promise is about the target.
+        `y` is needed if a requirement is about the target.
 
         >>> import numpy as np
         >>> model = Anonymizer(k=3).fit(np.array([[21], [22], [23], [44], [45], [46]]))
@@ -150,7 +150,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return self._recoder.audit(self._with_target(given, y), located)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the columns that `transform` gives: all but dropped identifiers."""
+        """Returns the names of the columns of `transform`: all but dropped identifiers."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         fitted = _check_feature_names_in(self, None)
@@ -175,10 +175,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _refuse_parameters(self, y: Any) -> None:
         if self.outside not in OUTSIDE:
             hint = " or ".join(OUTSIDE)
-            raise RefusedError("not a way to treat rows", where="outside", hint=hint)
+            raise RefusedError("unknown value", where="outside", hint=hint)
         if self.verify and self.target is not None:
-            what = "transform is given no y, so a promise about it cannot be verified there"
-            raise RefusedError(what, where="verify", hint="ask audit(X, y)")
+            what = "transform has no y, so requirements on it cannot be verified there"
+            raise RefusedError(what, where="verify", hint="use audit(X, y)")
         if y is None and self.target is not None:
             raise RefusedError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -189,7 +189,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.target is None:
             return given.table
         if y is None:
-            raise RefusedError("the promise is about y, which is not given", where="y")
+            raise RefusedError("a requirement is about y, which is not given", where="y")
         return given.table.append_column(self.target, take_target(y, given.table.num_rows))
 
     def _locate(self, X: Any) -> tuple[GivenRows, LocatedRows]:
@@ -199,12 +199,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return given, located
 
     def _refuse_outside(self, located: LocatedRows) -> None:
-        """Raises where a row has no class and that is not allowed."""
+        """Raises RefusedError if a row has no class and that is not allowed."""
         if located.outside and self.outside == "refuse":
             faulty = [f"{name!r} ({rows:,} rows)" for name, rows in located.faults.items() if rows]
             rows = f"{located.outside:,} of {len(located.label):,} rows"
             raise RefusedError(
-                f"{rows} are outside of what was fitted",
+                f"{rows} are outside of the fitted classes",
                 where=f"columns {', '.join(faulty)}" if faulty else "X",
                 hint='outside="cover" releases such rows as the root',
             )
@@ -213,7 +213,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _make_plan(
     table: pa.Table, policy: Policy, method: str | None, effort: float | None
 ) -> tuple[Plan, BoundTable]:
-    """A plan that tells of any row what it is released as, and the table that it was made from."""
+    """Makes a plan that assigns a class to any row; also returns the table it was made from."""
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
     local = policy.model_copy(update={"release": words})
     stated = "method" in policy.search.model_fields_set
@@ -222,7 +222,7 @@ def _make_plan(
     plan = anonymize(source, local, method=chosen, effort=effort).plan
     if plan is None or plan.way == "classes":
         raise RefusedError(
-            f"the classes of {chosen!r} do not tell which other rows belong to them",
+            f"the classes of {chosen!r} do not define which other rows belong to them",
             where="method",
             hint='use "mondrian", "mondrian-median", "nt-mondrian", "optimal" or "incognito"',
         )
@@ -237,7 +237,7 @@ def _refuse_broken(audit: Audit, rows: str) -> None:
 
 
 def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificate:
-    """What was counted on the fitted rows, without any of them."""
+    """Certifies what was counted on the fitted rows, without any of them."""
     plan, policy = recoder.plan, recoder.policy.to_json()
     origin = Origin(
         method=plan.method,

@@ -1,4 +1,4 @@
-"""Arrays and frames in, the same kind out, or the kind that `set_output` asks for."""
+"""Conversion of arrays and frames: the output is of the same kind, or as `set_output` says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tclose.learn.roles import RefusedError
 
 @dataclass(frozen=True)
 class GivenRows:
-    """What a caller handed over, and the same as an Arrow table whose columns have names."""
+    """The rows that a caller gave, and the same rows as an Arrow table with column names."""
 
     given: Any
     table: pa.Table
@@ -28,33 +28,35 @@ class GivenRows:
     def replace_columns(
         self, columns: Mapping[str, pa.Array], names: Sequence[str], estimator: Any
     ) -> Any:
-        """The same with new values in some columns, as the kind that the estimator is to give."""
-        asked = _get_output_config("transform", estimator)["dense"]
+        """Replaces some columns, and returns the kind of table that the estimator should output."""
+        wanted = _get_output_config("transform", estimator)["dense"]
         if isinstance(self.given, np.ndarray):
-            return self._make_array(columns, names, asked)
+            return self._make_array(columns, names, wanted)
         new = {
             name: _floats(values) if pa.types.is_floating(values.type) else values.to_pylist()
             for name, values in columns.items()
         }
         result = update_frame(self.given, np.arange(self.table.num_rows), new, names)
         if isinstance(result, pa.Table):  # whose columns no longer have the types of pandas
-            said = (result.schema.metadata or {}).items()
-            kept = {key: value for key, value in said if key != b"pandas"}
+            metadata = (result.schema.metadata or {}).items()
+            kept = {key: value for key, value in metadata if key != b"pandas"}
             result = result.replace_schema_metadata(kept or None)
-        if asked == "pandas":
+        if wanted == "pandas":
             return nw.from_native(result, eager_only=True).to_pandas()
-        return nw.from_native(result, eager_only=True).to_polars() if asked == "polars" else result
+        return nw.from_native(result, eager_only=True).to_polars() if wanted == "polars" else result
 
-    def _make_array(self, columns: Mapping[str, pa.Array], names: Sequence[str], asked: str) -> Any:
-        """An array of numbers where all columns are numbers, else of objects."""
+    def _make_array(
+        self, columns: Mapping[str, pa.Array], names: Sequence[str], wanted: str
+    ) -> Any:
+        """Makes an array of numbers if all columns are numbers, else of objects."""
         place = {name: at for at, name in enumerate(self.table.column_names)}
         made = [
             _values(columns[name]) if name in columns else self.given[:, place[name]]
             for name in names
         ]
-        if asked != "default":
+        if wanted != "default":
             lists = {name: values.tolist() for name, values in zip(names, made, strict=True)}
-            library: Any = nw.Implementation.from_string(asked)
+            library: Any = nw.Implementation.from_string(wanted)
             return nw.from_dict(lists, backend=library).to_native()
         if all(values.dtype.kind in "fiu" for values in made):
             return np.column_stack(made).astype(np.float64)
@@ -65,7 +67,7 @@ class GivenRows:
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> GivenRows:
-    """Checks and names what is handed to `fit` (reset) or to `transform`."""
+    """Checks the rows given to `fit` (reset) or `transform`, and names their columns."""
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         names = list(_check_feature_names_in(estimator, None))
@@ -86,7 +88,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> GivenRo
 
 
 def _rename_columns(X: Any, names: Sequence[str]) -> Any:
-    """A frame with these names for its columns: pandas may have numbers instead."""
+    """Returns a frame with these column names: pandas may have numbers instead."""
     frame = nw.from_native(X, eager_only=True)
     if list(frame.columns) == names:
         return X
@@ -96,7 +98,7 @@ def _rename_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def take_target(y: Any, rows: int) -> pa.Array:
-    """The target as a column, one value for each row."""
+    """Returns the target as a column, with one value per row."""
     from sklearn.utils import column_or_1d
 
     values = _column(column_or_1d(y), "y")

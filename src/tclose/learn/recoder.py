@@ -1,4 +1,4 @@
-"""What a transformer has learned: the class of a row, and what that class is released as."""
+"""What a transformer has learned: the class of a row, and the released values of classes."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from tclose.workflows.verify import verify
 
 @dataclass(frozen=True)
 class LocatedRows:
-    """The class of each row (−1: outside), and how many rows are outside for each column."""
+    """The class of each row (−1 for outside), and the rows outside by column."""
 
     label: Ints
     faults: dict[str, int]
 
     @property
     def outside(self) -> int:
-        """How many rows have no class."""
+        """The number of rows without a class."""
         return int((self.label < 0).sum())
 
 
 @dataclass(frozen=True)
 class Recoder:
-    """Recodes rows one by one; holds what is released about classes, and no row.
+    """Recodes rows one by one; contains released values of classes, and no rows.
 
     `values` has for each quasi-identifier the released value of each class and, last, of the root.
-    Hierarchies that are the same for every table are kept, so that no file is needed any more.
+    Hierarchies that are the same for every table are kept, so that no file is needed later.
     """
 
     policy: Policy
@@ -55,9 +55,9 @@ class Recoder:
     def learn(
         cls, bound: BoundTable, plan: Plan, policy: Policy, target: str | None
     ) -> tuple[Recoder, LocatedRows]:
-        """From the table that a plan was made from, and where its own rows are.
+        """Learns from the table that a plan was made from; also locates the table's rows.
 
-        Classes are released as the plan's words, or as central values of the table.
+        Classes are released by the plan's labels, or by central values of the table.
         """
         recoding, found = policy.release.recoding, assign_classes(bound, plan)
         if recoding == "local":
@@ -72,7 +72,7 @@ class Recoder:
         return cls(policy, target, plan, words, trees), located
 
     def locate(self, table: pa.Table) -> LocatedRows:
-        """The class of each row of a table."""
+        """Returns the class of each row of a table."""
         bound = self._bound(table)
         found = assign_classes(bound, self.plan)
         rows = bound.source.stream().batches()
@@ -85,7 +85,7 @@ class Recoder:
         return self.policy.identifiers if drop else ()
 
     def columns(self, located: LocatedRows) -> dict[str, pa.Array]:
-        """The columns that change, as they are released; rows outside as the root."""
+        """Returns the released values of columns that change; rows outside become the root."""
         at = pa.array(np.where(located.label < 0, self.plan.classes, located.label))
         masked = [name for name in self.policy.identifiers if name not in self.dropped]
         return {name: values.take(at) for name, values in self.values.items()} | {
@@ -93,7 +93,7 @@ class Recoder:
         }
 
     def audit(self, table: pa.Table, located: LocatedRows) -> Audit:
-        """The rows of a table counted as they are released; its target is optional."""
+        """Audits the rows of a table as they are released; its target is optional."""
         columns = self.columns(located)
         table = apply_cleanings(open_source(table), self.policy).stream().read_table()
         names = [name for name in table.column_names if name not in self.dropped]
@@ -105,7 +105,7 @@ class Recoder:
         return verify(released, policy)
 
     def _bound(self, table: pa.Table) -> BoundTable:
-        """The quasi-identifiers of a table, counted, with their hierarchies."""
+        """Counts the quasi-identifiers of a table, with their hierarchies."""
         quasi = [name for name in table.column_names if name in self.values]
         source = apply_cleanings(open_source(table.select(quasi)), self.policy)
         cells = count_cells(source, quasi)
@@ -121,7 +121,7 @@ class Recoder:
 def _locate_rows(
     bound: BoundTable, found: PlanAssignment, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
 ) -> LocatedRows:
-    """Rows in the classes of their cells, which these columns tell."""
+    """Locates rows in the classes of their cells, which these columns identify."""
     index = RowIndex(bound.cells, columns)
     cell = np.concatenate([index.locate(batch) for batch in rows])
     weight = np.bincount(cell, minlength=len(found.label))
@@ -130,7 +130,7 @@ def _locate_rows(
 
 
 def _central(bound: BoundTable, found: PlanAssignment, recoding: str) -> dict[str, pa.Array]:
-    """The central values of the classes and of the whole table; numbers as numbers."""
+    """Returns the central values of the classes and of the whole table; numbers as numbers."""
     quasi, weight = code_quasi(bound), bound.cells.rows
     classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)
     everyone = np.zeros(len(weight), dtype=np.int64)
@@ -145,7 +145,7 @@ def _central(bound: BoundTable, found: PlanAssignment, recoding: str) -> dict[st
 
 
 def _parse_numbers(texts: list[str | None], dictionary: Dictionary) -> pa.Array:
-    """Values as floats where the column has numbers (without a unit), else as they are written."""
+    """Parses values as floats if the column has numbers (without a unit); else keeps the text."""
     numbers = all(text is None or NUMBER.match(text) for text in texts)
     if dictionary.kind != "number" or not numbers:
         return pa.array(texts, pa.string())

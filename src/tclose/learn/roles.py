@@ -1,4 +1,4 @@
-"""The parameters of a transformer as a policy; errors as the kind that scikit-learn expects."""
+"""Makes a policy from a transformer's parameters; errors are of the kind scikit-learn expects."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tclose.learn.anonymizer import Anonymizer
 
 LEAST = 5
-"""The size of classes where neither a policy nor a parameter says one."""
+"""The default size of classes, without a policy and without k."""
 
 
 class RefusedError(UsageError, ValueError):
-    """What a transformer cannot do as asked: a usage error, and a ValueError as well."""
+    """A parameter or input that a transformer refuses: a UsageError, and a ValueError as well."""
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """What the caller can mend is raised as a ValueError; a bug stays what it is.
+    """Raises mistakes of the caller as ValueErrors; other errors are unchanged.
 
     >>> with refusing():
     ...     raise UsageError("no such column", where="quasi")
@@ -41,9 +41,9 @@ def refusing() -> Iterator[None]:
 
 
 def make_policy(model: Anonymizer, columns: Sequence[str]) -> Policy:
-    """The policy for a table with these columns and, if there is one, the target.
+    """Makes the policy for a table with these columns and, if there is one, the target.
 
-    Columns go by name, or by number.
+    Parameters name columns by name or by number.
     """
     if model.target is not None and model.target in columns:
         raise RefusedError("X has a column of this name", where="target", hint="choose another one")
@@ -60,7 +60,7 @@ def make_policy(model: Anonymizer, columns: Sequence[str]) -> Policy:
 
 
 def _declare(model: Anonymizer, columns: Sequence[str]) -> tuple[dict[str, Any], Any]:
-    """What is declared about the columns, as plain values, and where relative paths start."""
+    """Returns the declarations about columns as plain values, and the base of relative paths."""
     if model.policy is None:
         return {"k": LEAST, "columns": _name_roles(model, columns)}, "."
     if any(names is not None for names in (model.quasi, model.sensitive, model.insensitive)):
@@ -74,13 +74,13 @@ def _declare(model: Anonymizer, columns: Sequence[str]) -> tuple[dict[str, Any],
 
 
 def _name_roles(model: Anonymizer, columns: Sequence[str]) -> dict[str, Any]:
-    """Every column's role; those that are not named are quasi-identifiers, if none is."""
+    """Returns the role of every column; if no quasi-identifiers are named, all others are."""
     roles: dict[str, Any] = {}
     for role in ("sensitive", "insensitive", "quasi"):
-        asked = _list_columns(getattr(model, role), columns, role)
+        named = _list_columns(getattr(model, role), columns, role)
         if role == "quasi" and model.quasi is None:
-            asked = [name for name in columns if name not in roles]
-        for name in asked:
+            named = [name for name in columns if name not in roles]
+        for name in named:
             if name in roles:
                 raise RefusedError(f"named both as {roles[name]} and as {role}", where=name)
             roles[name] = role
@@ -95,7 +95,7 @@ def _name_roles(model: Anonymizer, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _add_closeness(model: Anonymizer, raw: dict[str, Any]) -> None:
-    """Promises closeness of every sensitive attribute."""
+    """Adds closeness of every sensitive attribute."""
     columns = {
         name: {"role": column} if isinstance(column, str) else dict(column)
         for name, column in raw["columns"].items()
@@ -108,7 +108,7 @@ def _add_closeness(model: Anonymizer, raw: dict[str, Any]) -> None:
 
 
 def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
-    """The columns that a parameter names: one or several, by name or by number."""
+    """Lists the columns that a parameter names: one or several, by name or by number."""
     if names is None:
         return []
     listed = [names] if isinstance(names, str | Integral) else list(names)
@@ -124,10 +124,10 @@ def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
 
 
 def _refuse_unsuited(policy: Policy) -> None:
-    """Raises where a policy asks for what no transformer can do."""
+    """Raises RefusedError if a policy has settings that no transformer supports."""
     release = policy.release
     shuffles = release.rows != "keep" and "rows" in release.model_fields_set
-    for is_asked, where, what in (
+    for is_set, where, what in (
         (shuffles, "release.rows", "keeps the order of the rows"),
         (release.identifiers == "pseudonym", "release.identifiers", "keeps no key for pseudonyms"),
         (release.add, "release.add", "adds no columns"),
@@ -138,5 +138,5 @@ def _refuse_unsuited(policy: Policy) -> None:
         (release.leftover not in ("drop", "root"), "release.leftover",
          "does not change sensitive values"),
     ):  # fmt: skip
-        if is_asked:
+        if is_set:
             raise RefusedError(f"a transformer {what}", where=where)
