@@ -1,6 +1,6 @@
-"""Nobody's data to try things on: a made-up hospital, its policy and its tree of diagnoses.
+"""Made-up data to try things on: a hospital, its policy and its tree of diagnoses.
 
-Every value is drawn from the tables in this room. No person, place or people in it is real.
+Every value is drawn from the tables in this folder. No person, place or people in it is real.
 
 >>> hospital(rows=3).column_names[:3]
 ['name', 'national_id', 'birth_date']

@@ -1,8 +1,8 @@
-"""The diseases of the made-up hospital (`diseases.csv`): their tree, and who tends to have them.
+"""The diseases of the made-up hospital (`diseases.csv`): their tree, and their risks by group.
 
-The numbers are invented so that the table behaves as hospital tables do: old hearts, young
-mothers, industrial lungs, a few diseases so rare that they point at one person. They are no
-epidemiology and must not be quoted as such.
+The numbers are invented so that the table behaves like hospital tables: heart diseases of the old,
+births, lung diseases in industrial regions, a few diseases so rare that they point at one person.
+They are not epidemiology and must not be quoted as such.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from tclose.arrays import Floats
 
 AGE_EDGES = (0, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 110)
-"""Where the age bands begin, in years, and where the last one ends."""
+"""The beginnings of age bands, in years, and the end of the last one."""
 
 SEXES = ("female", "male", "unspecified")
 
@@ -25,9 +25,9 @@ REGIONS = ("Coast", "Capital", "Ironvale", "Southmoor", "Lakes", "Highlands")
 """Ironvale is industrial, Southmoor is poor."""
 
 ETHNICITIES = ("Norran", "Ostari", "Velish", "Marun", "Hesk", "Tasqi")
-"""Invented peoples: no disease is pinned on a real one. The Tasqi are very few."""
+"""Invented peoples, so that no disease is attributed to a real one. The Tasqi are very few."""
 
-# How the risk runs over the eleven age bands.
+# Relative risk in the eleven age bands.
 _RISK_BY_AGE: dict[str, tuple[float, ...]] = {
     "any": (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
     "child": (4, 3, 1, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.8, 0.8),
@@ -41,7 +41,7 @@ _RISK_BY_AGE: dict[str, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class Disease:
-    """One leaf of the tree: how common it is, in whom, how long it keeps them, what it costs."""
+    """One leaf of the tree: its frequency, risk factors, length of stay in days, and price."""
 
     chapter: str
     group: str
@@ -62,7 +62,7 @@ def _read_diseases() -> Iterator[Disease]:
 
 DISEASES = tuple(_read_diseases())
 
-# What a region or a people adds to the risk of a disease or of a whole group of diseases.
+# Factors on the risk of a disease, or of a group of diseases, by region and people.
 _RISK_BY_REGION: dict[str, dict[str, float]] = {
     "Capital": {"HIV infection": 1.8, "depression": 1.3},
     "Ironvale": {"lung disease": 2.4, "respiratory infection": 1.6, "silicosis": 6.0},
@@ -78,7 +78,7 @@ _RISK_BY_ETHNICITY: dict[str, dict[str, float]] = {
 
 
 def diagnosis_chains() -> list[tuple[str, ...]]:
-    """The tree of diagnoses, one chain per leaf: diagnosis, group, chapter, root.
+    """Returns the tree of diagnoses, one chain per leaf: diagnosis, group, chapter, root.
 
     >>> diagnosis_chains()[0]
     ('heart attack', 'heart disease', 'circulation and breathing', '*')
@@ -87,10 +87,10 @@ def diagnosis_chains() -> list[tuple[str, ...]]:
 
 
 def risk_table() -> Floats:
-    """The weight of every disease, by age band, sex, region and ethnicity, in that order of axes.
+    """Returns the weight of every disease: [age band, sex, region, ethnicity, disease].
 
-    Someone of unspecified sex gets the smaller of the two sexes' risks, so the diagnosis never
-    betrays what the column leaves unsaid.
+    Somebody of unspecified sex gets the smaller of the two sexes' risks, so that the diagnosis
+    does not reveal the sex.
 
     >>> risk_table().shape == (11, 3, 6, 6, len(DISEASES))
     True

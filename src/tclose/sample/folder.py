@@ -13,7 +13,7 @@ HOSPITAL_POLICY = """\
 # What may be published about the made-up hospital, and on what promise.
 # Every column is named: a column nobody thought about is a column nobody protected.
 
-# Whoever is looked for hides among at least five patients.
+# Anyone who is looked for is one of at least five patients who look alike.
 k = 5
 
 [columns]
@@ -29,7 +29,7 @@ ethnicity = "quasi"
 cost = "identifier"
 
 [columns.birth_date]
-# Told as an interval, as narrow as the promise allows: beyond decades a hierarchy has only "*".
+# Released as an interval, as narrow as the promise allows: beyond decades a hierarchy has only "*".
 role = "quasi"
 
 [columns.postcode]
@@ -38,7 +38,7 @@ role = "quasi"
 hierarchy = { prefix = [3, 2, 1, 0] }
 
 [columns.admission_date]
-# Whoever saw the ambulance knows the day: the date can be linked, so it is not harmless.
+# Anyone who saw the ambulance knows the day: the date can be linked, so it is not harmless.
 role = "quasi"
 hierarchy = { dates = ["month", "year"] }
 
@@ -62,15 +62,15 @@ t = "1/5"
 # Age is what analysts need most, and what the promise costs most: it counts twice.
 weights = { birth_date = 2 }
 """
-"""The policy as TOML text; it expects `diagnosis.csv` beside it."""
+"""The policy as TOML text; it expects `diagnosis.csv` in the same folder."""
 
 
 def write_hospital(
     folder: str | os.PathLike[str], rows: int = 10_000, seed: int = 1
 ) -> tuple[Path, Path, Path]:
-    """Write `hospital.csv`, `policy.toml` and `diagnosis.csv` into a folder, and say where.
+    """Writes `hospital.csv`, `policy.toml` and `diagnosis.csv` into a folder; returns their paths.
 
-    Each file appears whole or not at all. The folder is made if it is not there yet.
+    Each file appears completely or not at all. The folder is made if it does not exist.
 
     >>> import tempfile
     >>> [path.name for path in write_hospital(tempfile.mkdtemp(), rows=10)]

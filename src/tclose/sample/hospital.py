@@ -1,4 +1,4 @@
-"""A made-up hospital table of any length: equal seed, equal rows, however many are asked for."""
+"""A made-up hospital table of any length; equal seeds give equal rows, however many there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tclose.errors import UsageError
 from tclose.sample.diagnosis import AGE_EDGES, DISEASES, ETHNICITIES, REGIONS, SEXES, risk_table
 
 BLOCK = 100_000
-"""Rows are drawn in blocks of this many, each from its own seed; only one is held at a time."""
+"""The rows per block; each block has its own seed, and only one is in memory at a time."""
 
 HOSPITAL_SCHEMA = pa.schema(
     [
@@ -45,7 +45,7 @@ _MISSING = {
 _FIRST_DAY = int(np.datetime64("2023-01-01", "D").astype(np.int64))
 _DAYS = 731  # 2023 and the leap year 2024
 
-# Rounded up, so that whoever is drawn into the band from 15 on has had that birthday.
+# Rounded up, so that everybody in the band from 15 on has had that birthday.
 _BAND_EDGES = np.ceil(np.array(AGE_EDGES) * 365.25).astype(np.int64)
 _BAND_WEIGHTS = (6, 5, 7, 11, 11, 12, 15, 16, 12, 5, 0.03)
 _FEMALE_BY_BAND = (0.46, 0.47, 0.55, 0.60, 0.55, 0.48, 0.47, 0.49, 0.55, 0.66, 0.80)
@@ -92,9 +92,9 @@ _GIVEN_NAMES = [first + last for first, last in product(_GIVEN_START, _GIVEN_END
 _FAMILY_NAMES = [first + last for first, last in product(_FAMILY_START, _FAMILY_END)]
 
 NUMBERS = 1_000_000_000
-"""How many different national numbers there are."""
+"""The number of different national numbers."""
 
-# Coprime to NUMBERS, so that stepping by it visits every number once before any comes back.
+# Coprime to NUMBERS, so that stepping by it visits every number once before repeating any.
 _STRIDE = 618_033_989
 _DIGIT_AT = (0, 1, 2, 4, 5, 6, 8, 9, 10)
 _WIDTH = 13
@@ -104,7 +104,7 @@ _FULL = 1 << _BITS
 
 
 def hospital(rows: int = 10_000, seed: int = 1) -> pa.Table:
-    """The first `rows` rows of the made-up hospital that belongs to `seed`.
+    """Returns the first `rows` rows of the made-up hospital of this seed.
 
     >>> table = hospital(rows=1_000)
     >>> table.num_rows, table.num_columns
@@ -116,7 +116,7 @@ def hospital(rows: int = 10_000, seed: int = 1) -> pa.Table:
 
 
 def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
-    """The same rows, one block after another, so that the whole never has to fit in memory.
+    """Yields the rows of `hospital` in blocks, so that the table need not fit in memory.
 
     >>> [block.num_rows for block in hospital_blocks(250_000)]
     [100000, 100000, 50000]
@@ -126,7 +126,7 @@ def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
             f"{rows} rows cannot be made", where="hospital", hint=f"ask for 0 to {NUMBERS} rows"
         )
     if seed < 0:
-        raise UsageError("the seed is negative", where="hospital", hint="use 0 or more")
+        raise UsageError("the seed must not be negative", where="hospital", hint="use 0 or more")
     return (
         _draw_block(seed, first // BLOCK).slice(0, min(BLOCK, rows - first))
         for first in range(0, rows, BLOCK)
@@ -134,7 +134,7 @@ def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
 
 
 @cache
-def _make_wheels() -> dict[str, Wheel]:
+def _make_samplers() -> dict[str, Sampler]:
     women = np.array(_FEMALE_BY_BAND) * (1 - _SEX_UNSPECIFIED)
     unspecified = np.full_like(women, _SEX_UNSPECIFIED)
     weights: dict[str, ArrayLike] = {
@@ -146,23 +146,23 @@ def _make_wheels() -> dict[str, Wheel]:
         "ethnicity": _ETHNICITY_BY_REGION,
         "disease": risk_table().reshape(-1, len(DISEASES)),
     }
-    return {name: Wheel.from_weights(each) for name, each in weights.items()}
+    return {name: Sampler.from_weights(each) for name, each in weights.items()}
 
 
 def _draw_block(seed: int, index: int) -> pa.RecordBatch:
-    """Draw one whole block: who comes, from where, with what, for how long and at what cost."""
+    """Draws one block: persons, places, diseases, stays and costs."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, index])))
-    wheels, anyone = _make_wheels(), np.zeros(BLOCK, dtype=np.int64)
+    samplers, anyone = _make_samplers(), np.zeros(BLOCK, dtype=np.int64)
 
-    band = wheels["band"].spin(rng, anyone)
-    sex = wheels["sex"].spin(rng, band)
-    region = wheels["region"].spin(rng, anyone)
-    district = wheels["district"].spin(rng, anyone)
-    office = wheels["office"].spin(rng, anyone)
+    band = samplers["band"].draw(rng, anyone)
+    sex = samplers["sex"].draw(rng, band)
+    region = samplers["region"].draw(rng, anyone)
+    district = samplers["district"].draw(rng, anyone)
+    office = samplers["office"].draw(rng, anyone)
     postcode = (region * _DISTRICTS + district) * _OFFICES + office
-    ethnicity = wheels["ethnicity"].spin(rng, region)
+    ethnicity = samplers["ethnicity"].draw(rng, region)
     stratum = ((band * len(SEXES) + sex) * len(REGIONS) + region) * len(ETHNICITIES)
-    disease = wheels["disease"].spin(rng, stratum + ethnicity)
+    disease = samplers["disease"].draw(rng, stratum + ethnicity)
     admission = _FIRST_DAY + rng.integers(0, _DAYS, size=BLOCK)
     birth = admission - rng.integers(_BAND_EDGES[band], _BAND_EDGES[band + 1])
     stay = _draw_stay(rng, disease, band)
@@ -185,7 +185,7 @@ def _draw_block(seed: int, index: int) -> pa.RecordBatch:
 
 
 def _draw_stay(rng: np.random.Generator, disease: Ints, band: Ints) -> Ints:
-    """Days in hospital: log-logistic around the disease's median, longer for the old."""
+    """Draws days in hospital: log-logistic around the disease's median, longer for the old."""
     median = np.array([each.days for each in DISEASES])[disease] * _STAY_BY_BAND[band]
     share = rng.random(BLOCK)
     days = np.rint(median * np.sqrt(np.sqrt(share / (1 - share))))
@@ -194,7 +194,7 @@ def _draw_stay(rng: np.random.Generator, disease: Ints, band: Ints) -> Ints:
 
 
 def _draw_cents(rng: np.random.Generator, disease: Ints, stay: Ints) -> Ints:
-    """The bill: the treatment and the days, each with its own accident."""
+    """Draws the bill: treatment and days, each with its own random factor."""
     price = np.array([each.price for each in DISEASES])[disease]
     treatment = price * (0.7 + 0.6 * rng.random(BLOCK))
     lodging = stay * (320 + 160 * rng.random(BLOCK))
@@ -210,7 +210,7 @@ def _dates(days: Ints, missing: Flags | None = None) -> pa.Array:
 
 
 def _money(cents: Ints) -> pa.Array:
-    """Cents as decimals: a 128-bit decimal is the little-endian pair (cents, 0)."""
+    """Converts cents to decimals: a 128-bit decimal is the little-endian pair (cents, 0)."""
     pairs = np.zeros((len(cents), 2), dtype="<i8")
     pairs[:, 0] = cents
     return pa.Array.from_buffers(pa.decimal128(10, 2), len(cents), [None, pa.py_buffer(pairs)])
@@ -220,48 +220,48 @@ def _money(cents: Ints) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class Wheel:
-    """One wheel of fortune per condition, all laid end to end on a single number line.
+class Sampler:
+    """Draws categories by weights, for several conditions at once.
 
-    Condition `c` owns the whole numbers from `c * 2**32` up to `(c + 1) * 2**32`, cut into one
-    slot per category in proportion to its weight. A draw is one number and one binary search.
-    Whole numbers make the edges exact: a category of weight zero owns no number, so it is never
-    drawn, and no draw strays into the next condition.
+    All conditions are on one number line: condition `c` has the whole numbers from `c * 2**32` up
+    to `(c + 1) * 2**32`, divided among categories in proportion to their weights. A draw is one
+    number and one binary search. Whole numbers make the edges exact: a category of weight zero has
+    no number, so it is never drawn, and no draw gets into the next condition.
     """
 
     ends: Ints
     categories: int
 
     @classmethod
-    def from_weights(cls, weights: ArrayLike) -> Wheel:
-        """Build the wheels from a table of weights, one row per condition."""
+    def from_weights(cls, weights: ArrayLike) -> Sampler:
+        """Makes a sampler from a table of weights, one row per condition."""
         table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         running = np.cumsum(table, axis=1)
         ends = np.rint(running / running[:, -1:] * _FULL).astype(np.int64)
         starts = np.arange(len(table), dtype=np.int64)[:, None] << _BITS
         return cls((ends + starts).ravel(), table.shape[1])
 
-    def spin(self, rng: np.random.Generator, condition: Ints) -> Ints:
-        """Draw one category for each entry of `condition`.
+    def draw(self, rng: np.random.Generator, condition: Ints) -> Ints:
+        """Draws one category for each entry of `condition`.
 
-        >>> wheel = Wheel.from_weights([[1, 0], [0, 1]])
-        >>> wheel.spin(np.random.default_rng(1), np.array([0, 1, 1, 0])).tolist()
+        >>> sampler = Sampler.from_weights([[1, 0], [0, 1]])
+        >>> sampler.draw(np.random.default_rng(1), np.array([0, 1, 1, 0])).tolist()
         [0, 1, 1, 0]
         """
-        ball = rng.integers(0, _FULL, size=len(condition), dtype=np.int64)
-        slot = np.searchsorted(self.ends, (condition << _BITS) + ball, side="right")
+        number = rng.integers(0, _FULL, size=len(condition), dtype=np.int64)
+        slot = np.searchsorted(self.ends, (condition << _BITS) + number, side="right")
         return slot.astype(np.int64, copy=False) - condition * self.categories
 
 
 def _draw_names(rng: np.random.Generator) -> pa.StringArray:
-    """Full names, each a made-up given name and a made-up family name."""
+    """Draws full names, each a made-up given name and a made-up family name."""
     names = (_GIVEN_NAMES, _FAMILY_NAMES)
     drawn = (_words(known, rng.integers(0, len(known), size=BLOCK)) for known in names)
     return pc.binary_join_element_wise(*drawn, " ")
 
 
 def _number_nationally(seed: int, index: int) -> pa.StringArray:
-    """The national numbers of a block: nine digits and a check digit.
+    """Makes the national numbers of a block: nine digits and a check digit.
 
     No number occurs twice among the first `NUMBERS` rows. The check digit makes the sum of all
     ten, weighted 3, 1, 3, 1, …, 3, 1, a multiple of ten.
