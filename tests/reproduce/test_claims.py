@@ -20,7 +20,7 @@ NAMES = tuple(one.column for one in QUASI)
 
 def made(measure: PaperMeasure, parameter: int, size: int, **numbers: Any) -> PaperRun:
     """A run whose numbers are as the paper describes them."""
-    loss = {"k": 10, "e": 20, "r": 15}[measure.kind[0]] + (1 if "t" in measure.asked else 0)
+    loss = {"k": 10, "e": 20, "r": 15}[measure.kind[0]] + (1 if "t" in measure.required else 0)
     fast = measure.kind.startswith("entropy")
     tables = (MinimalTable((0,) * size, 1000 - loss, 1000 + loss, 0, 0, 0),)
     about: dict[str, Any] = {
@@ -69,7 +69,7 @@ def test_whatever_differs_has_a_sentence_that_says_why(as_printed: Experiments) 
                 run,
                 judged=50 + run.parameter,
                 seconds=float(run.parameter) if "entropy" in run.measure.kind else 0.5,
-                tables=() if "t" in run.measure.asked else run.tables,
+                tables=() if "t" in run.measure.required else run.tables,
             )
             for run in as_printed.by_parameter
         ),

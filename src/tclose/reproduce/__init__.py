@@ -1,5 +1,5 @@
-"""Published experiments, run again: what a paper reports beside what comes out here.
+"""Published experiments, run again: the results of a paper beside those obtained here.
 
-What the paper prints is kept apart from what it only draws; every statement gets a verdict with a
-sentence that follows from the numbers.
+Numbers that the paper prints are kept apart from those it only draws; every statement gets a
+verdict with a sentence that follows from the numbers.
 """

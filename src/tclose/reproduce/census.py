@@ -1,4 +1,4 @@
-"""The folder with the Adult census table and its hierarchies, in the form the field passes around.
+"""The folder with the Adult census table and its hierarchies, in their usual form.
 
 `adult.csv` has one row per person; `adult_hierarchy_<column>.csv` has a line per value, from the
 value itself to the root, separated by semicolons and without a header.
@@ -35,7 +35,7 @@ COLLARS = {
     "Transport-moving",
     "other": "Armed-Forces Other-service Priv-house-serv Protective-serv",
 }
-"""Occupations in groups of 5, 5 and 4, as far as they are of roughly equal size."""
+"""Occupations in three groups of roughly equal size: 5, 5 and 4."""
 RACES = {
     "White": ["White"],
     "other": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other"],
@@ -47,27 +47,27 @@ RACE_LEVELS = (2, 3)
 
 @dataclass(frozen=True)
 class Reading2007:
-    """One reading of what the paper does not print."""
+    """One interpretation of what the paper does not print."""
 
     distance: str = "hierarchical"
-    """Of occupations; ordered takes them in alphabetical order."""
+    """The distance of occupations; ordered takes them in alphabetical order."""
     groups: str = "4-7-3"
-    """Of similar occupations: those of the folder's hierarchy, or white, blue and no collar."""
+    """The groups of similar occupations: those of the folder's hierarchy, or by collar."""
     race_levels: int = 2
-    """3: the value, white or not, all."""
+    """The levels of race; 3: the value, white or not, all."""
 
     @property
     def title(self) -> str:
-        """What is read so, in a few words."""
+        """The interpretation in a few words."""
         return f"{self.distance}, {self.groups}, race in {self.race_levels} levels"
 
     @property
     def grouped_by(self) -> str:
-        """Where the groups of similar occupations come from."""
+        """The origin of the groups of similar occupations, in words."""
         return "of the folder’s hierarchy" if self.groups == GROUPS[0] else "by collar"
 
     def describe(self, name: str) -> dict[str, Any]:
-        """The keys of a column of the policy that differ from the folder's own."""
+        """Returns the policy keys of a column that differ from the folder's own."""
         if name == "race" and self.race_levels == 3:
             return {"hierarchy": {"groups": RACES}}
         if name == paper.SENSITIVE and self.groups == "5-5-4":
@@ -81,13 +81,13 @@ AS_USUAL = Reading2007()
 
 @dataclass(frozen=True)
 class CensusColumn:
-    """A column as it is here beside what Figure 2 says about it."""
+    """A column of the table, and what Figure 2 says about it."""
 
     stated: paper.StatedColumn
     values: int
-    """The different values in the table."""
+    """The number of different values in the table."""
     height: int
-    """The levels of the hierarchy, the values and the root included."""
+    """The number of levels of the hierarchy, including the values and the root."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Census:
 
     @property
     def rows(self) -> int:
-        """How many people."""
+        """The number of people."""
         return self.bound.cells.n_rows
 
     @property
@@ -116,7 +116,7 @@ class Census:
 
     @cached_property
     def group(self) -> Ints:
-        """The group of each code of an occupation: the hierarchy's level under its root."""
+        """The group of each code of an occupation: the level below the root of the hierarchy."""
         tree = _find_groups(self.bound)
         leaf = tree.indices(self.bound.attributes[paper.SENSITIVE].labels)
         _, group = np.unique(tree.ancestors[leaf, tree.levels - 2], return_inverse=True)
@@ -124,7 +124,7 @@ class Census:
 
     @property
     def group_sizes(self) -> tuple[tuple[int, int], ...]:
-        """How many occupations and how many people are in each group."""
+        """The numbers of occupations and of people in each group."""
         values = np.bincount(self.group)
         code = self.bound.classes.cell_codes[paper.SENSITIVE]
         people = np.bincount(self.group[code], self.bound.cells.rows, len(values))
@@ -133,23 +133,25 @@ class Census:
     def problem(
         self, measure: PaperMeasure, size: int = len(paper.QUASI), ranges: Collection[str] = ()
     ) -> SearchProblem:
-        """The first columns as quasi-identifiers, with one measure to keep; those of `ranges` are
-        released as ranges of numbers, without their hierarchy."""
+        """Makes the problem with the first columns as quasi-identifiers, and one measure.
+
+        Columns in `ranges` are released as ranges of numbers, without their hierarchy.
+        """
         return problem_of(
             _bind_columns(self.folder, self.source, self.reading, measure, size, ranges)
         )
 
     def read_as(self, reading: Reading2007) -> Census:
-        """The same table by another reading."""
+        """Returns the same table with another interpretation."""
         bound = _bind_columns(self.folder, self.source, reading, anonymity(2), len(paper.QUASI))
         return Census(self.folder, self.source, bound, reading)
 
 
 def open_census(folder: Path) -> Census:
-    """Reads the table; raises DataError or PolicyError where the folder is not as it should be."""
+    """Opens the table; raises DataError or PolicyError if the folder lacks something."""
     if not folder.is_dir():
         raise DataError(
-            "there is no such folder", where=str(folder), hint=f"name the folder of {TABLE}"
+            "this folder does not exist", where=str(folder), hint=f"name the folder of {TABLE}"
         )
     table, names = folder / TABLE, [stated.column for stated in STATED]
     files = (table, *(_locate_hierarchy(folder, name) for name in names))
@@ -197,7 +199,7 @@ def _bind_columns(
     size: int,
     ranges: Collection[str] = (),
 ) -> BoundTable:
-    """The first columns as quasi-identifiers, and as in the paper no missing values."""
+    """Binds the first columns as quasi-identifiers, without missing values as in the paper."""
 
     def describe(role: str, name: str) -> dict[str, Any]:
         if name in ranges:
@@ -211,7 +213,7 @@ def _bind_columns(
     if reading.distance == "ordered":
         counted = source.group([paper.SENSITIVE]).column(paper.SENSITIVE)
         sensitive["order"] = sorted(filter(None, counted.to_pylist()))
-    roles[paper.SENSITIVE] = {**sensitive, "distance": reading.distance, **measure.asked}
+    roles[paper.SENSITIVE] = {**sensitive, "distance": reading.distance, **measure.required}
     stated = {"columns": roles} | ({} if measure.k is None else {"k": measure.k})
     policy, problems = parse_policy(stated)
     return bind(policy, source, problems)

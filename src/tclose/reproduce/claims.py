@@ -1,4 +1,4 @@
-"""Every statement of section 6 beside what was measured. All sentences follow from the numbers."""
+"""Compares every statement of section 6 with the measurements, in sentences made from numbers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tclose.reproduce.paper import ANONYMITY, CLOSE, CLOSER, ENTROPY
 
 Agreement = Literal["equal", "same shape", "differs"]
 SLIGHT = 1.25
-"""What the paper calls slight or minimal is taken to be no more than a quarter."""
+"""What the paper calls slight or minimal is taken to be at most a quarter."""
 FACTOR = 2
-"""Counts that differ by no more than this have the same shape."""
-TREES = "The paper does not print its hierarchies, and the lattice of minimal tables hangs on them."
+"""Counts that differ by at most this factor have the same shape."""
+TREES = "The paper does not print its hierarchies, on which the lattice of minimal tables depends."
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, what came out here, and why the two may differ."""
+    """A statement of the paper, the result here, and why the two may differ."""
 
     about: str
     stated: str
@@ -32,7 +32,7 @@ class Claim:
 
 
 def check_claims(found: Experiments) -> tuple[Claim, ...]:
-    """All of them, in the order of the paper."""
+    """Checks all statements, in the order of the paper."""
     entropy, recursive = found.attacks
     return (
         _check_rows(found),
@@ -48,7 +48,7 @@ def check_claims(found: Experiments) -> tuple[Claim, ...]:
 
 
 def group_by_kind(runs: Sequence[PaperRun]) -> dict[str, list[PaperRun]]:
-    """The runs of each measure, in the paper's order."""
+    """Groups runs by measure, in the paper's order."""
     kinds: dict[str, list[PaperRun]] = {}
     for run in runs:
         kinds.setdefault(run.measure.kind, []).append(run)
@@ -140,7 +140,7 @@ def _describe_reach(run: PaperRun, found: Experiments) -> str:
 
 
 def _check_shape(about: str, stated: str, measured: str, reason: str, *, holds: bool) -> Claim:
-    """A claim about a shape; `reason` explains why it does not hold."""
+    """Makes a claim about a shape; `reason` explains why it does not hold."""
     verdict: Agreement = "same shape" if holds else "differs"
     return Claim(about, stated, measured, verdict, "" if holds else reason)
 
@@ -218,7 +218,7 @@ def _check_quality(found: Experiments) -> Claim:
 
 
 def _count_worst(kinds: dict[str, list[PaperRun]], value: Callable[[PaperRun], float]) -> int:
-    """For how many parameters nothing is worse than entropy l-diversity; no table is the worst."""
+    """Counts the parameters where nothing is worse than entropy l-diversity; no table is worst."""
     cost = {
         kind: [value(run) if run.tables else math.inf for run in runs]
         for kind, runs in kinds.items()
@@ -239,7 +239,7 @@ def _check_order(found: Experiments) -> Claim:
         "slightly better",
         "k alone ≤ t = 0.2 ≤ t = 0.15 in both metrics, at every k" if ordered else "not at every k",
         "same shape" if ordered else "differs",
-        "The order is the paper’s, how much is another matter: see below." if ordered
+        "The order is the paper’s, the size of the differences is compared below." if ordered
         else "For some k there is no table at all.",
     )  # fmt: skip
 

@@ -1,8 +1,9 @@
-"""Closeness to the table against closeness to a large part of it, on the Adult table.
+"""Compares closeness to the table with closeness to a large part of it, on the Adult table.
 
 The short paper on (n, t)-closeness says that it keeps more of the data, and prints no experiment.
-Here the same search keeps t alone and (n, t) for several n; with n the size of the table both are
-the same promise. What somebody learns who knows a person's class is counted from the classes.
+Here the same search satisfies t alone and (n, t) for several n; with n the size of the table both
+are the same requirement. What somebody who knows a person's class learns is counted from the
+classes.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ CLOSING = "The numbers are in the CSV file beside this page, and the same on any
 
 @dataclass(frozen=True)
 class ClosenessRun:
-    """What one promise costs, and what is learned in spite of it."""
+    """The cost of one requirement, and what can be learned in spite of it."""
 
     t: str
     n: int
-    """The size of the table: t-closeness."""
+    """n; the size of the table for t-closeness."""
     loss: float
     classes: int
     guessed: float
-    """The share of people whose occupation is the commonest of their class."""
+    """The share of people whose occupation is the commonest in their class."""
     guessed_without: float
     surest: float
     """The largest share of an occupation in a class."""
@@ -66,14 +67,14 @@ def compare_closeness(
     effort: float = EFFORT,
     progress: Progress = lambda step: None,
 ) -> tuple[ClosenessRun, ...]:
-    """Searches every promise; those with n first, the smallest n first."""
+    """Runs a search for every requirement; those with n first, by ascending n."""
     runs = []
     for t in ts:
         for n in (*(n for n in ns if n < census.rows), census.rows):
             alone = n == census.rows
             progress(f"t = {t}" if alone else f"t = {t}, n = {n:,}")
-            asked = {"t": t, "distance": "equal"} | ({} if alone else {"n": n})
-            measure = PaperMeasure("closeness", "", "", K, asked)
+            required = {"t": t, "distance": "equal"} | ({} if alone else {"n": n})
+            measure = PaperMeasure("closeness", "", "", K, required)
             problem = census.problem(measure, ranges=("age",))
             outcome = method_named("hybrid").run(problem, Budget(effort=effort))
             runs.append(count_learned(problem, outcome, t, n))
@@ -81,7 +82,7 @@ def compare_closeness(
 
 
 def count_learned(problem: SearchProblem, outcome: Outcome, t: str, n: int) -> ClosenessRun:
-    """What is learned from the classes of an outcome, counted from the cells."""
+    """Counts from the cells what can be learned from the classes of an outcome."""
     code = problem.sensitive[:, 0]
     counts = count_pairs(outcome.label, code, problem.rows)
     size, whole = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
@@ -96,7 +97,7 @@ def count_learned(problem: SearchProblem, outcome: Outcome, t: str, n: int) -> C
 
 
 def make_closeness_document(runs: Sequence[ClosenessRun]) -> Document:
-    """The page: what each promise costs, and what is learned."""
+    """Makes the page: the cost of each requirement, and what can be learned."""
     numbers = tabulate_closeness(runs)
     cost = _draw("What it costs", "loss", runs, numbers)
     learned = _draw("What is learned", "guessed", runs, numbers)
@@ -109,7 +110,7 @@ def make_closeness_document(runs: Sequence[ClosenessRun]) -> Document:
 
 
 def tabulate_closeness(runs: Sequence[ClosenessRun]) -> Table:
-    """A line for every promise."""
+    """Tabulates the runs, one line per requirement."""
     rows = tuple(_write_row(run, max(each.n for each in runs)) for run in runs)
     headings = tuple(name.replace("_", " ") for name in HEADINGS)
     return Table("t against (n, t)", headings, rows, tuple(range(2, len(HEADINGS))))
@@ -135,7 +136,7 @@ def _write_row(run: ClosenessRun, everybody: int) -> tuple[str, ...]:
 
 
 def publish_closeness(runs: Sequence[ClosenessRun]) -> Published:
-    """The page with its numbers, which are one table."""
+    """Returns the page with its numbers, which are one table."""
     numbers: Lines = (HEADINGS, *map(astuple, runs))
     tables = (tabulate_closeness(runs),)
     return Published(PAGE, make_closeness_document(runs), {NUMBERS: numbers}, tables)

@@ -1,8 +1,9 @@
-"""The experiments of Li 2007, section 6, searched and counted; nothing is written here.
+"""The experiments of Li 2007, section 6: searches and counts, without output.
 
-Incognito finds all minimal tables of a measure: full-domain generalizations, no row left out, that
-keep the measure while nothing finer does. What the paper reports follows from them: discernibility
-and the average size of classes only grow on the way up the lattice, so the least is at one of them.
+Incognito finds all minimal tables of a measure: full-domain generalizations without left-out rows
+that satisfy the measure while nothing finer does. The paper's results follow from them:
+discernibility and the average size of classes only grow upwards in the lattice, so the least is at
+one of them.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from tclose.search.problem import number_classes
 
 Progress = Callable[[str], None]
 PlannedRun = tuple[PaperMeasure, int, int]
-"""A measure, its parameter, and how many quasi-identifiers there are."""
+"""A measure, its parameter, and the number of quasi-identifiers."""
 LONGEST = 600.0
-"""Seconds that one search may take."""
+"""The longest time of one search, in seconds."""
 LARGEST = 2
-"""No group that anybody would call one of three of roughly equal size holds more than one over this
-of all values."""
+"""A group contains at most one over this of all values, if there are three groups of roughly equal
+size."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which sizes and parameters are run, and how often the clock is read."""
+    """The sizes and parameters to run, and how often to measure the time."""
 
     sizes: tuple[int, ...] = (2, 3, 4, 5, 6, 7)
-    """Of the quasi-identifier, as in Figure 3(a)."""
+    """Sizes of the quasi-identifier, as in Figure 3(a)."""
     fixed: int = 5
     """k and l while the size varies."""
     parameters: tuple[int, ...] = (2, 4, 5, 6, 8, 10)
-    """k and l while the size is seven. The paper's stand only in its figures."""
+    """k and l while the size is seven. The paper's values are only in its figures."""
     repeats: int = 5
-    """The fastest counts, after one that warms up."""
+    """The number of timed runs after a first one; the fastest counts."""
 
 
 FULL = Schedule()
@@ -63,23 +64,23 @@ class MinimalTable:
     squares: int
     """Σ size²: the discernibility, as no row is left out."""
     similar: int
-    """Classes whose values all lie in one group."""
+    """The number of classes whose values are all in one group."""
     exposed: int
-    """Rows in such classes."""
+    """The number of rows in these classes."""
     exposable: int
-    """Rows in classes of at most half of all values: other groups could expose these, no others,
-    unless one of the groups holds more than half of the values."""
+    """The number of rows in classes with at most half of all values: with other groups these
+    could be exposed, but no others, unless one of the groups has more than half of the values."""
 
 
 @dataclass(frozen=True)
 class PaperRun:
-    """All minimal tables of one measure, and what finding them took."""
+    """All minimal tables of one measure, and the cost of finding them."""
 
     measure: PaperMeasure
     parameter: int
     """k and l."""
     size: int
-    """How many quasi-identifiers."""
+    """The number of quasi-identifiers."""
     rows: int
     columns: tuple[str, ...]
     tables: tuple[MinimalTable, ...]
@@ -89,22 +90,22 @@ class PaperRun:
 
     @property
     def vulnerable(self) -> int:
-        """Tables in which the similarity attack succeeds."""
+        """The number of tables in which the similarity attack succeeds."""
         return sum(table.exposed > 0 for table in self.tables)
 
     @property
     def worst(self) -> int:
-        """The most rows that are exposed in one table."""
+        """The largest number of rows that are exposed in one table."""
         return max((table.exposed for table in self.tables), default=0)
 
     @property
     def exposable(self) -> int:
-        """The most rows of one table that any groups of at most half of the values could expose."""
+        """The most rows of one table that groups of at most half of the values could expose."""
         return max((table.exposable for table in self.tables), default=0)
 
     @property
     def discernibility(self) -> float:
-        """The least Σ size²; nan where no table keeps the measure."""
+        """The least Σ size²; nan if no table satisfies the measure."""
         return min((float(table.squares) for table in self.tables), default=math.nan)
 
     @property
@@ -115,12 +116,12 @@ class PaperRun:
 
 @dataclass(frozen=True)
 class Experiments:
-    """Everything that was run."""
+    """The results of all runs."""
 
     rows: int
     columns: tuple[CensusColumn, ...]
     groups: tuple[tuple[int, int], ...]
-    """Occupations and people in each group of similar occupations."""
+    """The numbers of occupations and people in each group of similar occupations."""
     plan: Schedule
     attacks: tuple[PaperRun, ...]
     """Entropy 2-diversity, then recursive (4, 4)-diversity."""
@@ -129,8 +130,8 @@ class Experiments:
     reading: Reading2007 = AS_USUAL
 
     @cached_property
-    def beside(self) -> tuple[PaperRun, ...]:
-        """What the paper did not attack: k-anonymity without and with closeness."""
+    def not_attacked(self) -> tuple[PaperRun, ...]:
+        """The measures that the paper did not attack: k-anonymity without and with closeness."""
         fixed = [run for run in self.by_parameter if run.parameter == self.plan.fixed]
         return tuple(run for run in fixed if run.measure.k is not None)
 
@@ -143,7 +144,7 @@ class Experiments:
 def run_experiments(
     census: Census, plan: Schedule = FULL, progress: Progress = lambda step: None
 ) -> Experiments:
-    """Runs them all, each combination of a measure, its parameter and a size once."""
+    """Runs every combination of a measure, its parameter and a size once."""
     whole = len(paper.QUASI)
     attacks: list[PlannedRun] = [(paper.entropy(2), 2, whole), (paper.recursive(4), 4, whole)]
     by_size = [(each, plan.fixed, size) for size in plan.sizes for each in five(plan.fixed)]
@@ -184,7 +185,7 @@ def _run_search(
 
 
 def count_tables(problem: SearchProblem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
-    """The classes of each minimal table, counted from the cells."""
+    """Counts the classes of each minimal table from the cells."""
     domain = Domain(problem, Clock(Budget()), suppression=False)
     code = problem.sensitive[:, 0]
     few = len(group) // LARGEST
@@ -202,5 +203,5 @@ def count_tables(problem: SearchProblem, found: Minimal, group: Ints) -> tuple[M
 
 
 def _count_different(label: Ints, code: Ints) -> Ints:
-    """How many different codes each class has."""
+    """Counts the different codes of each class."""
     return np.bincount(np.unique(np.stack([label, code]), axis=1)[0])

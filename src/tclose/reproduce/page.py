@@ -1,4 +1,4 @@
-"""The page and its CSV files: what the paper reports beside what was measured."""
+"""The page and its CSV files: the paper's results beside the measurements."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tclose.reproduce.published import Lines, Published
 from tclose.reproduce.readings import HEADINGS, ReadingResult, describe_readings
 
 FIGURE_ONLY = "figure only"
-"""What is drawn in the paper but not printed; no reading of a picture is passed off for it."""
+"""The text for values that the paper draws but does not print: pictures are not measured."""
 CLOSING = (
-    "The numbers are in the CSV files beside this page. Seconds belong to the machine that ran it; "
-    "all else is the same on any machine."
+    "The numbers are in the CSV files beside this page. Seconds depend on the machine that ran it; "
+    "everything else is the same on any machine."
 )
 NAMES_OF_AXES = {
     "size": "quasi-identifier size",
@@ -42,7 +42,7 @@ FILES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "
 
 
 def make_document(found: Experiments, readings: Sequence[ReadingResult] = ()) -> Document:
-    """The whole page as a document."""
+    """Makes the whole page as a document."""
     headings = ("statement", "paper", "here", "verdict", "why they differ")
     rows = tuple(astuple(claim) for claim in check_claims(found))
     claims = Table("Every statement of section 6", headings, rows)
@@ -65,7 +65,7 @@ def _introduce(found: Experiments) -> str:
         "of its hierarchy, no record left out. The occupation is sensitive, and closeness is the "
         f"{found.reading.distance} earth mover’s distance. The paper does not print its "
         "hierarchies, so counts "
-        "may differ and the shape is what must agree. Values that it only draws are marked "
+        "may differ, but the shape must agree. Values that it only draws are marked "
         f"“{FIGURE_ONLY}” and not compared."
     )
 
@@ -128,9 +128,9 @@ def _show_attack(found: Experiments) -> Iterator[Part]:
 def _show_efficiency(found: Experiments) -> Iterator[Part]:
     yield Paragraph(
         f"The paper’s values are {FIGURE_ONLY}. Seconds are the fastest of {found.plan.repeats} "
-        "searches for all minimal tables, without reading the file. The nodes judged depend on no "
-        "machine. The c of recursive (c, l)-diversity and the range of k and l stand only in the "
-        "paper’s figures, if at all; here c is 4, as in its similarity attack."
+        "searches for all minimal tables, without reading the file. The nodes judged do not depend "
+        "on the machine. The c of recursive (c, l)-diversity and the range of k and l are only in "
+        "the paper’s figures, if at all; here c is 4, as in its similarity attack."
     )
     size, runs = f"varied quasi-identifier size, k = l = {found.plan.fixed}", found.by_parameter
     yield _show_figure(f"Figure 3(a): {size}", "seconds", found.by_size, across="size")
@@ -155,7 +155,7 @@ def _show_figure(
     title: str, height: str, runs: Sequence[PaperRun], *, across: str = "parameter",
     logarithmic: bool = False,
 ) -> Picture:  # fmt: skip
-    """Curves and the same numbers as a table; what no table keeps has no point.
+    """Draws curves, with the numbers as a table; measures without any table have no point.
 
     `height` and `across` are properties of a run.
     """
@@ -177,7 +177,7 @@ def _show_figure(
 
 
 def _tabulate(caption: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """Names, and numbers beside them."""
+    """Tabulates names and numbers."""
     cells = tuple(
         tuple(f"{value:,}" if isinstance(value, int) else str(value) for value in row)
         for row in rows
@@ -186,7 +186,7 @@ def _tabulate(caption: str, headings: Sequence[str], rows: Sequence[Sequence[obj
 
 
 def publish_experiments(found: Experiments, readings: Sequence[ReadingResult]) -> Published:
-    """The page with its numbers; on a terminal, the claims and the readings."""
+    """Returns the page with its numbers; a terminal shows the claims and the readings."""
     lines = (_list_claims, _list_attacks, _list_tables, _list_efficiency, _list_quality)
     read = [result.list_cells() for result in readings]
     numbers = [*(listed(found) for listed in lines), [HEADINGS, *read]]
@@ -213,9 +213,9 @@ def _list_attacks(found: Experiments) -> Lines:
 
 
 def _pair_attacks(found: Experiments) -> Iterator[tuple[PaperRun, paper.StatedAttack | None]]:
-    """Every run that was attacked, with what the paper prints about it, if anything."""
+    """Yields every attacked run with what the paper prints about it, if anything."""
     yield from zip(found.attacks, (paper.PRINTED_ENTROPY, paper.PRINTED_RECURSIVE), strict=True)
-    yield from ((run, None) for run in found.beside)
+    yield from ((run, None) for run in found.not_attacked)
 
 
 def _list_attack(run: PaperRun, printed: tuple[object, ...]) -> Sequence[object]:
@@ -227,7 +227,7 @@ def _list_attack(run: PaperRun, printed: tuple[object, ...]) -> Sequence[object]
 
 
 def _list_tables(found: Experiments) -> Lines:
-    """Every minimal table of the runs with all quasi-identifiers, by its levels."""
+    """Yields every minimal table of the runs with all quasi-identifiers, by its levels."""
     quasi = [column.column for column in paper.QUASI]
     counted = ("classes", "discernibility", "similar_classes", "exposed", "exposable")
     yield "measure", *(f"level_{name}" for name in quasi), *counted

@@ -1,4 +1,4 @@
-"""What Li 2007 prints in section 6. What stands only in its figures is not here.
+"""The numbers that Li 2007 prints in section 6, without those only in its figures.
 
 N. Li, T. Li, S. Venkatasubramanian: t-Closeness: Privacy Beyond k-Anonymity and l-Diversity.
 """
@@ -13,8 +13,8 @@ TITLE = "The experiments of Li 2007, again"
 ROWS = 30_162
 SENSITIVE = "occupation"
 GROUPS = 3
-"""The groups of similar occupations. They are said to be of roughly equal size; which they are is
-not printed."""
+"""The number of groups of similar occupations, of roughly equal size; the groups are not
+printed."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ OCCUPATION = StatedColumn(SENSITIVE, "Occupation", 14, 3)
 
 @dataclass(frozen=True)
 class StatedAttack:
-    """What the similarity attack found in the minimal tables of one measure."""
+    """The result of the similarity attack on the minimal tables of one measure."""
 
     tables: int
     vulnerable: int
@@ -60,7 +60,7 @@ C = 4
 
 @dataclass(frozen=True)
 class PaperMeasure:
-    """One measure with its parameter: what the policy asks of all rows and of the occupation.
+    """One measure with its parameter: what the policy requires of all rows and of the occupation.
 
     >>> closeness("0.2", 5).title, closeness("0.2", 5).k
     ('5-anonymity, t = 0.2', 5)
@@ -71,38 +71,38 @@ class PaperMeasure:
     title: str
     """The name with its parameters."""
     label: str
-    """The same for narrow places."""
+    """The title for narrow places."""
     k: int | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    required: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def anonymity(k: int) -> PaperMeasure:
-    """k-anonymity."""
+    """Returns k-anonymity."""
     return PaperMeasure("k-anonymity", f"{k}-anonymity", f"k = {k}", k)
 
 
 def entropy(l: int) -> PaperMeasure:
-    """Entropy l-diversity, without any k."""
-    asked = {"l": {"entropy": l}}
+    """Returns entropy l-diversity, without any k."""
+    required = {"l": {"entropy": l}}
     title = f"entropy {l}-diversity"
-    return PaperMeasure("entropy l-diversity", title, f"entropy {l}", asked=asked)
+    return PaperMeasure("entropy l-diversity", title, f"entropy {l}", required=required)
 
 
 def recursive(l: int) -> PaperMeasure:
-    """Recursive (4, l)-diversity, without any k."""
-    asked = {"l": {"recursive": {"c": C, "l": l}}}
+    """Returns recursive (4, l)-diversity, without any k."""
+    required = {"l": {"recursive": {"c": C, "l": l}}}
     title = f"recursive ({C}, {l})-diversity"
-    return PaperMeasure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", asked=asked)
+    return PaperMeasure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", required=required)
 
 
 def closeness(t: str, k: int) -> PaperMeasure:
-    """k-anonymity with t-closeness."""
+    """Returns k-anonymity with t-closeness."""
     title = f"{k}-anonymity, t = {t}"
     return PaperMeasure(f"k-anonymity, t = {t}", title, f"k = {k}, t = {t}", k, {"t": t})
 
 
 def five(parameter: int) -> tuple[PaperMeasure, ...]:
-    """All five, in the paper's order; the parameter is their k and l."""
+    """Returns all five measures in the paper's order; the parameter is their k and l."""
     return (
         anonymity(parameter),
         entropy(parameter),

@@ -1,4 +1,4 @@
-"""What an experiment publishes: a page, its numbers as CSV files beside it, and a few tables."""
+"""The output of an experiment: a page, its numbers as CSV files, and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Lines = Iterable[Sequence[object]]
 
 @dataclass(frozen=True)
 class Published:
-    """A page and its file, the lines of the files beside it, and what a terminal shows."""
+    """A page and its file, the lines of its CSV files, and the tables for a terminal."""
 
     page: str
     document: Document
@@ -25,14 +25,14 @@ class Published:
     tables: Sequence[Table] = ()
 
     def write(self, folder: Path) -> Path:
-        """Writes everything to a folder, which is made if it is not there yet; the page's place."""
+        """Writes everything to a folder, which is made if needed; returns the path of the page."""
         for name, lines in self.numbers.items():
             write_text(folder / name, _write_csv(lines))
         return write_text(folder / self.page, render_page(self.document))
 
 
 def refuse_files(folder: Path, names: Iterable[str]) -> None:
-    """Raises where the files could not be written, before any work is done for them."""
+    """Raises UsageError if the files cannot be written, before any work is done for them."""
     for name in names:
         refuse_unwritable(folder / name)
 

@@ -1,7 +1,7 @@
-"""What the paper does not print, read in several ways side by side: distances, groups, hierarchies.
+"""Several interpretations of what the paper does not print: distances, groups, hierarchies.
 
 The groups of similar occupations are said to be three "of roughly equal size". All groupings are
-tried whose groups differ by no more than two occupations.
+tried whose groups differ by at most two occupations.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from tclose.search.problem import number_classes
 
 QUICK = Schedule(sizes=(), repeats=0)
 UNEVEN = 2
-"""By how many occupations groups of roughly equal size may differ."""
+"""The largest difference between groups of roughly equal size, in occupations."""
 HEADINGS = (
     "distance", "groups", "race levels", "minimal (21)", "vulnerable (13)", "worst (916)",
     "groupings tried", "most vulnerable", "most exposed", "(4, 4) minimal (26)",
     "(4, 4) vulnerable (17)", "cost of t = 0.2", "cost of t = 0.15",
 )  # fmt: skip
-"""Of a line for each reading; what the paper prints stands in brackets."""
+"""The headings of the results; in brackets what the paper prints."""
 
 
 @dataclass(frozen=True)
 class GroupingTrial:
-    """The similarity attack on all minimal tables of entropy 2-diversity, by every grouping."""
+    """The similarity attack on all minimal tables of entropy 2-diversity, with every grouping."""
 
     groupings: int
     vulnerable: int
-    """The most tables that one grouping makes vulnerable."""
+    """The most tables that are vulnerable with one grouping."""
     worst: int
-    """The most records that one grouping exposes in one table."""
+    """The most records of one table that are exposed with one grouping."""
 
 
 @dataclass(frozen=True)
 class ReadingResult:
-    """What comes out by one reading."""
+    """The result of one interpretation."""
 
     reading: Reading2007
     found: Experiments
     trial: GroupingTrial
 
     def list_cells(self) -> tuple[str, ...]:
-        """The line of a table, under `HEADINGS`."""
+        """Returns the cells of a line in a table, below `HEADINGS`."""
         reading, trial = self.reading, self.trial
         entropy, recursive = self.found.attacks
         kinds = group_by_kind(self.found.by_parameter)
@@ -80,7 +80,7 @@ def run_reading(
     plan: Schedule = QUICK,
     progress: Progress = lambda s: None,
 ) -> ReadingResult:
-    """Runs the similarity attack and the data quality by one reading; no seconds are taken."""
+    """Runs the similarity attack and the data quality with one interpretation, without timing."""
     as_read = census.read_as(reading)
 
     def report(step: str) -> None:
@@ -91,7 +91,7 @@ def run_reading(
 
 
 def try_groupings(census: Census) -> GroupingTrial:
-    """Attacks the minimal tables of entropy 2-diversity by every grouping of roughly equal size."""
+    """Attacks all minimal tables of entropy 2-diversity with every grouping of similar sizes."""
     problem = census.problem(paper.entropy(2))
     domain = Domain(problem, Clock(Budget()), suppression=False)
     code, values = problem.sensitive[:, 0], len(census.group)
@@ -109,7 +109,7 @@ def try_groupings(census: Census) -> GroupingTrial:
 
 
 def _add_subsets(rows: Ints) -> Ints:
-    """The rows of every set's subsets together, by their bits."""
+    """Sums the rows of all subsets of every set; sets are bit masks."""
     total = rows.astype(np.int64)
     for at in range(len(rows).bit_length() - 1):
         halves = total.reshape(-1, 2, 1 << at)
@@ -119,7 +119,7 @@ def _add_subsets(rows: Ints) -> Ints:
 
 @cache
 def list_groupings(values: int, groups: int = paper.GROUPS) -> Ints:
-    """[groupings, groups]: all ways to put values into groups of roughly equal size, as bits.
+    """[groupings, groups]: all ways to put values into groups of roughly equal size, as bit masks.
 
     >>> list_groupings(3).tolist(), len(list_groupings(14))
     ([[1, 2, 4]], 231231)
@@ -134,7 +134,7 @@ def list_groupings(values: int, groups: int = paper.GROUPS) -> Ints:
 
 
 def _place(values: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Groups of these sizes, each with the first value that is not in those before it."""
+    """Lists groups of these sizes; each has the first value that is not in the groups before it."""
     if len(sizes) == 1:
         return [(sum(1 << value for value in values),)]
     placed = []
@@ -147,7 +147,7 @@ def _place(values: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]]
 
 
 def describe_readings(results: Sequence[ReadingResult]) -> Section:
-    """All readings side by side, and what none of them explains."""
+    """Makes the section with all interpretations side by side, and what none of them explains."""
     rows = tuple(result.list_cells() for result in results)
     table = Table("Readings side by side; in brackets what the paper prints", HEADINGS, rows)
     words = (

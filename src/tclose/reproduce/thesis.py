@@ -1,9 +1,9 @@
-"""What the thesis on several numerical sensitive attributes draws, computed again: its Figures 15,
-18 and 19, its bounds beside the corrected ones, and how closeness diminishes as attributes are
-added.
+"""Computes again what the thesis on several numerical sensitive attributes draws.
 
-The thesis has no experiment. On the Adult table its bound is compared with the corrected one for
-hours × education; Figure 15's matrix, which the text does not print, follows from its sums.
+These are its Figures 15, 18 and 19, its bounds beside the corrected ones, and how closeness
+decreases as attributes are added. The thesis has no experiment. On the Adult table its bound is
+compared with the corrected one for hours × education; the matrix of Figure 15, which is not
+printed, follows from its sums.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ K = 5
 TS = ("0.05", "0.1", "0.15", "0.2", "0.3")
 SIZES = (10, 20, 50)
 SHARES = (0.3, 0.5, 0.7)
-"""Of t that a fragmentation uses up, where many t are tried."""
+"""The shares of t that a fragmentation may use, when a least t is searched for."""
 STEPS = 8
-"""Of bisection, when the least t is looked for."""
+"""Steps of bisection, when the least t is searched for."""
 FIGURE_15 = ((2, 3), (1, 4))
-"""In tenths: rows of ½ and ½, columns of 0.3 and 0.7; but for the order of its rows no other matrix
-has these sums and the bounds after the split."""
+"""In tenths: rows of ½ and ½, columns of 0.3 and 0.7. Except for the order of its rows, no other
+matrix has these sums and the bounds after the split."""
 FIGURE_18, FIGURE_19 = (250, 100, 350, 300), (250, 100, 350, 301)
 INTRODUCTION = (
     "The thesis cuts the matrix of two sensitive attributes into fragments until the bounds X̂ and "
@@ -71,7 +71,7 @@ CLOSING = "The numbers are in the CSV files beside this page, and the same on an
 
 @dataclass(frozen=True)
 class FigureLine:
-    """One number of a figure: what the thesis says, and what comes out."""
+    """One number of a figure: the thesis's, and the one computed here."""
 
     figure: str
     about: str
@@ -81,7 +81,7 @@ class FigureLine:
 
 @dataclass(frozen=True)
 class AdultLine:
-    """What one t takes on hours × education."""
+    """The fragments and classes for one t on hours × education."""
 
     t: str
     published_fragments: int
@@ -90,12 +90,12 @@ class AdultLine:
     """In exact proportion to the published fragments."""
     assigned_classes: int
     assigned_rows: float
-    """Per class, on the average."""
+    """Rows per class, on average."""
 
 
 @dataclass(frozen=True)
 class AddedLine:
-    """The least t for which classes of some size are guaranteed, for so many attributes."""
+    """The least t for which classes of some size are guaranteed, for a number of attributes."""
 
     attributes: int
     rows: int
@@ -104,7 +104,7 @@ class AddedLine:
 
 @dataclass(frozen=True)
 class ThesisRun:
-    """Everything that is shown."""
+    """All results."""
 
     figures: tuple[FigureLine, ...]
     matrix: FragmentMatrix | None = None
@@ -114,7 +114,7 @@ class ThesisRun:
 
 
 def split_figure_15() -> tuple[MatrixBounds, MatrixBounds]:
-    """The bounds of Figure 15 before its split between the columns, and after."""
+    """Returns the bounds of Figure 15 before its split between the columns, and after."""
     counts, line = np.array(FIGURE_15), (Fraction(0), Fraction(1))
     whole = [Fragment((0, 1), (0, 1), int(counts.sum()))]
     halves = [Fragment((0, 1), (at, at), int(counts[:, at].sum())) for at in (0, 1)]
@@ -123,8 +123,9 @@ def split_figure_15() -> tuple[MatrixBounds, MatrixBounds]:
 
 
 def find_deviation(rows: Sequence[int], classes: int) -> Fraction:
-    """The largest share of a class's rows that are in other fragments than in exact proportion,
-    where rows are assigned to so many classes in turn.
+    """Returns the largest share of a class's rows in other fragments than by exact proportion.
+
+    Rows are assigned to this many classes in turn.
 
     >>> find_deviation([2, 2], 2), find_deviation([3, 2], 2)
     (Fraction(0, 1), Fraction(1, 10))
@@ -138,14 +139,14 @@ def find_deviation(rows: Sequence[int], classes: int) -> Fraction:
 
 
 def list_figures() -> Iterator[FigureLine]:
-    """What the figures say beside what comes out."""
+    """Yields the numbers of the figures, as stated and as computed."""
     before, after = split_figure_15()
     for about, stated, bounds in (
         ("before the split", ("0.5", "0.7"), before),
         ("after the split", ("0.6", "0"), after),
     ):
-        for name, said, here in zip(("X̂", "Ŷ"), stated, bounds.published, strict=True):
-            yield FigureLine("15", f"{name} {about}", said, f"{float(here):g}")
+        for name, printed, here in zip(("X̂", "Ŷ"), stated, bounds.published, strict=True):
+            yield FigureLine("15", f"{name} {about}", printed, f"{float(here):g}")
     kept = min(before.corrected[0], after.corrected[0])
     yield FigureLine("15", "X after the split, least on the way", "not in it", f"{float(kept):g}")
     for figure, rows, stated in (("18", FIGURE_18, ("50", "20")), ("19", FIGURE_19, ("1", "1001"))):
@@ -158,7 +159,7 @@ def list_figures() -> Iterator[FigureLine]:
 
 
 def run_thesis(folder: Path | None, progress: Progress = lambda step: None) -> ThesisRun:
-    """The figures and, where there is a folder with the Adult table, what is found on it."""
+    """Computes the figures and, if there is a folder with the Adult table, the results on it."""
     figures = tuple(list_figures())
     if folder is None:
         return ThesisRun(figures)
@@ -180,10 +181,10 @@ def run_thesis(folder: Path | None, progress: Progress = lambda step: None) -> T
 
 
 def read_complete(folder: Path) -> pa.Table:
-    """The rows of the Adult table without missing values."""
+    """Reads the rows of the Adult table without missing values."""
     place = folder / TABLE
     if not place.is_file():
-        hint = "name the folder that holds the table with all numbers, or leave --adult out"
+        hint = "name the folder that contains the table with all numbers, or leave out --adult"
         raise DataError(f"there is no {TABLE}", where=str(folder), hint=hint)
     table = csv.read_csv(place)
     lacking = [name for name in (*SENSITIVE, "sex") if name not in table.column_names]
@@ -199,22 +200,22 @@ def read_complete(folder: Path) -> pa.Table:
 
 
 def bind_numbers(table: pa.Table, number: int, t: str) -> BoundTable:
-    """The first so many numbers as sensitive attributes, by the ordered distance."""
-    promised = {"role": "sensitive", "distance": "ordered", "t": t}
+    """Binds the first numbers as sensitive attributes, with the ordered distance."""
+    sensitive = {"role": "sensitive", "distance": "ordered", "t": t}
     columns = {
-        name: promised if at < number else "insensitive" for at, name in enumerate(SENSITIVE)
+        name: sensitive if at < number else "insensitive" for at, name in enumerate(SENSITIVE)
     }
     return bind(Policy.build(columns | {"sex": "quasi"}, k=K), open_source(table))
 
 
 def lay_out(table: pa.Table, number: int, t: str) -> EmdConstraints:
-    """The closeness of the first so many numbers, laid out for fragments."""
+    """Makes the closeness constraints of the first numbers, for fragments."""
     problem = problem_of(bind_numbers(table, number, t))
     return find_emd_constraints(problem, problem.make_coded_table(ordered=False).constraints.arrays)
 
 
 def compare_bounds(closeness: EmdConstraints, t: str) -> AdultLine:
-    """Fragments and classes by the published bounds and by the corrected ones."""
+    """Counts fragments and classes by the published bounds and by the corrected ones."""
     limits = [each.t for each in closeness.attributes]
     published = cut_into_fragments(closeness, limits, own_width=True)
     corrected = cut_into_fragments(closeness, limits)
@@ -230,8 +231,11 @@ def compare_bounds(closeness: EmdConstraints, t: str) -> AdultLine:
 
 
 def find_least_t(closeness: EmdConstraints, rows: int) -> float:
-    """The least t of all attributes alike for which classes of so many rows are close, whichever
-    rows they take from their fragments: a bound on the best, and better fragments may be lower."""
+    """Returns the least t, equal for all attributes, for which classes of this size are close.
+
+    They are close whichever rows they take from their fragments: an upper bound on the least t,
+    which better fragments may lower.
+    """
     low, high = 0.0, 1.0
     for _ in range(STEPS):
         t = (low + high) / 2
@@ -257,7 +261,7 @@ def _is_guaranteed(closeness: EmdConstraints, t: float, rows: int) -> bool:
 
 
 def make_thesis_document(run: ThesisRun) -> Document:
-    """The page."""
+    """Makes the page."""
     sections = [Section("figures", "Figures 15, 18 and 19", tuple(_show_figures(run)))]
     if run.matrix is not None:
         sections.append(Section("adult", "Hours × education", tuple(_show_adult(run, run.matrix))))
@@ -267,13 +271,13 @@ def make_thesis_document(run: ThesisRun) -> Document:
 
 
 def tabulate_figures(run: ThesisRun) -> Table:
-    """Every number of the figures."""
+    """Tabulates every number of the figures."""
     rows = tuple((line.figure, line.about, line.stated, line.here) for line in run.figures)
     return Table("The figures", ("figure", "number", "thesis", "here"), rows, (2, 3))
 
 
 def tabulate_adult(run: ThesisRun) -> Table:
-    """A line for every t."""
+    """Tabulates a line for every t."""
     headings = (
         "t", "fragments, published bound", "corrected bound", "classes in exact proportion",
         "classes assigned", "rows per class",
@@ -288,7 +292,7 @@ def tabulate_adult(run: ThesisRun) -> Table:
 
 
 def tabulate_added(run: ThesisRun) -> Table:
-    """A line for every number of attributes."""
+    """Tabulates a line for every number of attributes."""
     numbers = sorted({line.attributes for line in run.added})
     by_place = {(line.attributes, line.rows): line.t for line in run.added}
     rows = tuple(
@@ -304,8 +308,9 @@ def _show_figures(run: ThesisRun) -> Iterator[Part]:
         "A split lowers one bound and may raise the other (Figure 15): the rows' bound rises from "
         "0.5 to 0.6. A class that is right on the halves is right on the whole as well, so the "
         "least bound met on the way counts, and nothing rises. Class sizes in exact proportion "
-        "hang on a common divisor (Figure 18), and one row more leaves a single class (Figure 19); "
-        "assigned in turn, every class differs from its proportion by less than a row per fragment."
+        "depend on a common divisor (Figure 18), and one row more leaves a single class "
+        "(Figure 19); assigned in turn, every class differs from its proportion by less "
+        "than a row per fragment."
     )
     numbers = tabulate_figures(run)
     for figure, rows in (("18", FIGURE_18), ("19", FIGURE_19)):
@@ -323,10 +328,10 @@ def _show_adult(run: ThesisRun, matrix: FragmentMatrix) -> Iterator[Part]:
 
 def _show_added(run: ThesisRun) -> Iterator[Part]:
     yield Paragraph(
-        "Closeness diminishes as sensitive attributes are added: classes of the same size are "
-        "guaranteed to be within a larger and larger t. The best that there is can never fall, "
-        "since whatever keeps all attributes keeps the first ones; what is shown is guaranteed "
-        "whichever rows a class takes, by fragments that are cut greedily."
+        "Closeness decreases as sensitive attributes are added: classes of the same size are "
+        "guaranteed to be within a larger and larger t. The best possible t can never fall, "
+        "since classes close in all attributes are close in the first ones; what is shown is "
+        "guaranteed whichever rows a class takes, with fragments that are cut greedily."
     )
     curves = [
         (f"classes of {size}", [
@@ -340,7 +345,7 @@ def _show_added(run: ThesisRun) -> Iterator[Part]:
 
 
 def publish_thesis(run: ThesisRun) -> Published:
-    """The page with its numbers: a file for each table."""
+    """Returns the page with its numbers: a file for each table."""
     tables = {FIGURES: tabulate_figures(run)}
     if run.adult:
         tables |= {ADULT: tabulate_adult(run), ADDED: tabulate_added(run)}
