@@ -38,7 +38,7 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class CombinedBeliefs:
-    """What combinations of classes leave: possible values, strongest belief, change of beliefs."""
+    """The result of combining classes: possible values, strongest belief, change of beliefs."""
 
     left: Ints
     strongest: Floats

@@ -21,7 +21,7 @@ Number = float | int | bool | None
 
 @dataclass(frozen=True)
 class Finding:
-    """What one attack on one attribute (or on the rows as such) attains.
+    """The result of one attack on one attribute (or on the rows as such).
 
     Classes are given by their numbers, counted from 1 as in an audit, the worst first; values of an
     attribute by their place in its order. No cell value is kept.

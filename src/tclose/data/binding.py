@@ -478,7 +478,7 @@ class _Checker:
 
 def _check_distance(attribute: Attribute, dictionary: Dictionary) -> None:
     """Raises where the column cannot have the distance that the policy asks for."""
-    spec = attribute.asked
+    spec = attribute.specified
     on_a_line = spec is not None and DISTANCES[spec.name].on_a_line
     odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
     if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:

@@ -89,7 +89,7 @@ class DistanceComparison(Tabular):
     def headline(self) -> str:
         """Says which distances have all properties."""
         best = [each.distance for each in self.distances if len(each.meets) == len(WISHES)]
-        return f"{len(self.distances)} distances, of which {', '.join(best)} meets all wishes"
+        return f"{len(self.distances)} distances; with all properties: {', '.join(best)}"
 
     def records(self) -> list[dict[str, Any]]:
         """Returns one record per distance, with a column for each property."""
@@ -171,5 +171,6 @@ def _make_attribute(
 ) -> Attribute:
     return Attribute(
         name="value", labels=labels, recode=np.arange(len(labels)), hierarchy=tree,
-        positions=positions, with_missing=False, base=Path(), has_declared_order=False, asked=None,
+        positions=positions, with_missing=False, base=Path(), has_declared_order=False,
+        specified=None,
     )  # fmt: skip

@@ -208,7 +208,7 @@ def refuse_large(values: Attribute, name: str) -> None:
 
 
 def equal(values: int) -> TreeMetric:
-    """Distance 1 between any two values: a star with edges of length ½ (variational distance).
+    """Returns distance 1 between any two values: a star with edges of length ½ (variational).
 
     >>> equal(3).between(0, 2)
     Fraction(1, 1)
@@ -218,7 +218,7 @@ def equal(values: int) -> TreeMetric:
 
 
 def ordered(values: int, *, missing: bool = False) -> TreeMetric:
-    """Rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
+    """Returns the rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
 
     >>> ordered(3, missing=True).between(0, 2)
     Fraction(1, 1)
@@ -227,7 +227,7 @@ def ordered(values: int, *, missing: bool = False) -> TreeMetric:
 
 
 def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetric:
-    """Distance |x − y| / range between the numbers themselves, which must ascend.
+    """Returns the distance |x − y| / range between the numbers themselves, which must ascend.
 
     >>> numeric([Fraction(0), Fraction(1), Fraction(10)]).between(0, 1)
     Fraction(1, 10)
@@ -270,7 +270,7 @@ def _hang_on_middle(name: str, places: list[int], middle: int) -> TreeMetric:
 def hierarchical(
     parent: Sequence[int], height: Sequence[int], leaf: Sequence[int], *, missing: bool = False
 ) -> TreeMetric:
-    """Height of the lowest common ancestor over the height of the tree (Li 2007, section 5.2).
+    """Returns the height of the lowest common ancestor over that of the tree (Li 2007, 5.2).
 
     `parent` and `height` describe the tree's nodes (the root's parent is −1); `leaf` is the node of
     each value. An edge to the parent has half the difference of their heights as its length.

@@ -105,7 +105,7 @@ class Attribute:
     """The folder that relative paths of distance files start from."""
     has_declared_order: bool
     """Whether the policy declares the order of the values."""
-    asked: DistanceSpec | None
+    specified: DistanceSpec | None
     """The distance that the policy specifies."""
     reference: DeclaredReference | None = None
     """The distribution to compare classes with, if the policy declares one."""
@@ -138,7 +138,7 @@ class Attribute:
 
     def distance(self, name: str | None = None) -> tuple[Distance, tuple[str, ...]]:
         """Returns the named distance, else the policy's or the default, with notes on making it."""
-        spec = None if name else self.asked
+        spec = None if name else self.specified
         spec = spec or DistanceSpec(name=name or self.default_distance)
         kind = DISTANCES[spec.name]
         if kind.other is not None:

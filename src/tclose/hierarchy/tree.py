@@ -279,7 +279,7 @@ class Hierarchy:
         return self.labels, self.parent.tobytes(), self.height.tobytes()
 
     def __repr__(self) -> str:
-        """The size of the tree, without its labels: they are values of the table."""
+        """Describes the size of the tree, without labels, which are values of the table."""
         return f"Hierarchy(column={self.column!r}, leaves={self.leaf_count}, levels={self.levels})"
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[tuple[str, ...], Nodes, Nodes, str]]:

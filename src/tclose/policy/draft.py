@@ -108,7 +108,7 @@ STEPS = {1: (5, 2, 2, 5), 2: (5, 2, 2, 5), 5: (2, 2, 2, 5)}
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a column: its kind, its counts, and what its values look like."""
+    """Facts about a column: its kind, its counts, and what its values look like."""
 
     name: str
     kind: str
@@ -307,9 +307,9 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
         "# count, weight, subject: where a row is not just one row of one person, a column may say",
         "# for how many it stands, what it weighs, or whose it is",
         "#",
-        "# A hierarchy of a quasi column is suggested as a comment: without one each class is told",
-        "# by its own interval or set, which loses less. Full-domain methods and (n, t)-closeness",
-        "# need it, and who wants round bands takes it.",
+        "# A hierarchy of a quasi column is suggested as a comment: without one each class is",
+        "# released as its own interval or set, which loses less. Full-domain methods and",
+        "# (n, t)-closeness need it, and it gives round bands.",
         "",
         "k = 5                          # least number of rows that look alike",
         "",
@@ -552,7 +552,7 @@ class PolicyDraft:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """What is doubtful; pass the answers to `answer`."""
+        """The open questions; pass the answers to `answer`."""
         return tuple(list_questions(self.profiles))
 
     def answer(self, answers: Answers) -> PolicyDraft:

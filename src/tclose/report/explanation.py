@@ -133,7 +133,7 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     most = max((abs(float(share.difference)) for _, some in groups for share in some), default=0.0)
     across = Axis(-(most or 1.0), most or 1.0, plot.left, plot.right)
     middle, y = across.place(0.0), plot.top
-    title = f"Class {why.number}: {why.attribute} beside the whole table"
+    title = f"Class {why.number}: {why.attribute}, class against table"
     parts = [
         *([] if inline else [text(12, 26, title, size=16, weight="bold")]),
         text(12, 22 + heading, _describe_distance(why)),

@@ -119,7 +119,7 @@ def _add_subsets(rows: Ints) -> Ints:
 
 @cache
 def list_groupings(values: int, groups: int = paper.GROUPS) -> Ints:
-    """[groupings, groups]: all ways to put values into groups of roughly equal size, as bit masks.
+    """Lists all ways to group values in roughly equal sizes: [groupings, groups], as bit masks.
 
     >>> list_groupings(3).tolist(), len(list_groupings(14))
     ([[1, 2, 4]], 231231)

@@ -105,7 +105,7 @@ Compiled = tuple[Constraint, ...] | None
 
 @dataclass(frozen=True)
 class Constraints:
-    """What every class must satisfy: a least size, constraints, and the other requirements."""
+    """All conditions on every class: a least size, constraints, and the other requirements."""
 
     requirements: tuple[Requirement, ...]
     k: int

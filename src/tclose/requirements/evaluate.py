@@ -86,7 +86,7 @@ def list_measurements(table: Table) -> list[Requirement]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What classes attain in one requirement, with the margin of each."""
+    """The values of classes in one requirement, with the margin of each."""
 
     requirement: Requirement
     measured: Measurement

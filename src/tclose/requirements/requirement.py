@@ -49,7 +49,7 @@ class StatingPart(Part):
 
 
 class ColumnPart(StatingPart):
-    """What a requirement may read of the column that states it."""
+    """The keys of a column that every requirement may read."""
 
     role: str
     missing: Literal["value", "forbid", "any"] = "value"
@@ -65,7 +65,7 @@ class ColumnPart(StatingPart):
 
 
 class PolicyPart(StatingPart):
-    """What a requirement may read of the policy that states it."""
+    """The keys of a policy that every requirement may read."""
 
     columns: Mapping[str, ColumnPart] = Field(description="every column of the table and its role")
     readings: tuple[Literal["separate", "cross"], ...] = Field(
@@ -128,7 +128,7 @@ class SeveralKinds(Part):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a search may rely on; it reads these flags, never the names of requirements."""
+    """Properties that a search may rely on; it reads these flags, never names of requirements."""
 
     monotone: bool = True
     """The union of two classes never has a worse value than the worse of the two."""
@@ -175,7 +175,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a table attains: the worst value, the class that has it, and the values of all classes.
+    """The result of a measurement: the worst value, the class that has it, and all values.
 
     `value` and `fails` have an entry for each class. `decided` is False where a failing class may
     still satisfy the requirement, but not enough is known to say so (`note` says why).
@@ -195,7 +195,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class ProposedCells:
-    """What is known of the classes that a search proposes, beyond their sizes and histograms."""
+    """Facts about classes that a search proposes, beyond their sizes and histograms."""
 
     raw_class: Ints
     """[cells]: the class of the raw table that each cell is part of."""
@@ -265,12 +265,12 @@ class Requirement:
 
     @property
     def identity(self) -> tuple[str, str | None, str | None, str]:
-        """What makes it different from others: its name, attribute, distance and adversary."""
+        """A key that differs between requirements: name, attribute, distance and adversary."""
         return (self.name, self.attribute, self.distance, self.reading)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
+        """The properties that a search may rely on."""
         return Capabilities()
 
     @property

@@ -110,9 +110,9 @@ def _draw_line(title: str, bins: Sequence[Bin], t: float | None, wide: int) -> s
             line(left + far, y - 5, left + far, y + 5, INK, thick=2),
         ]
         words = f"t = {t:g}: people may have to move this far, on average"
-        beside = left + far + 10
-        fits = beside + 7 * len(words) < right
-        under = (beside, y + 4) if fits else (left, y + 20)
+        x_text = left + far + 10
+        fits = x_text + 7 * len(words) < right
+        under = (x_text, y + 4) if fits else (left, y + 20)
         parts.append(text(under[0], under[1], words, fill=SOFT))
         tall = y + (14 if fits else 30)
     about = f"{len(bins)} bars in the order of the values" + ("" if t is None else f", t = {t:g}")

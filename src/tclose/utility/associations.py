@@ -31,7 +31,7 @@ Tables = tuple[str, str, Floats, Floats]
 
 
 def measure_associations(pair: Pair, target: str | None = None) -> Measure:
-    """Σ |V(release) − V(raw)| / Σ V(raw): 0 if all are kept, 1 if nothing is left.
+    """Measures Σ |V(release) − V(raw)| / Σ V(raw): 0 if all are kept, 1 if nothing is left.
 
     >>> import pyarrow as pa, tclose
     >>> table = pa.table({"age": [20, 20, 60, 60], "ill": ["a", "a", "b", "b"]})
@@ -60,7 +60,7 @@ def measure_associations(pair: Pair, target: str | None = None) -> Measure:
 
 
 def measure_cramers_v(table: Floats, like: Floats | None = None) -> float:
-    """√(χ² / (n (min(rows, columns) − 1))); counts rows and columns with entries in `like`.
+    """Returns √(χ² / (n (min(rows, columns) − 1))), for rows and columns with entries in `like`.
 
     >>> measure_cramers_v(np.array([[2.0, 0.0], [0.0, 2.0]])), measure_cramers_v(np.ones((2, 2)))
     (1.0, 0.0)

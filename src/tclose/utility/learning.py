@@ -32,7 +32,7 @@ MEANING = "accuracy lost by learning from the release instead of the raw table"
 
 
 def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
-    """Measures accuracy and AUC of models from the release, beside raw ones and the majority."""
+    """Measures accuracy and AUC of models from the release, from raw rows, and of the majority."""
     refuse_target(pair, target)
     seen = encode_target(pair, target)
     mine, other, cell, classes = seen.raw, seen.released, seen.cell, seen.classes

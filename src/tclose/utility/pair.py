@@ -39,7 +39,7 @@ class Measure:
 
 @dataclass(frozen=True, repr=False)
 class Utility(Tabular):
-    """What a release is still good for, by every measure."""
+    """The results of all measures of a release."""
 
     original: str
     release: str

@@ -324,7 +324,7 @@ def make_attribute(
         with_missing=counted,
         base=base,
         has_declared_order=column.order is not None,
-        asked=column.distance,
+        specified=column.distance,
         reference=_make_reference(column, labels, shares),
         masks=_number_masks(observed, known, groups, hierarchy) if spread else None,
     )

@@ -54,8 +54,8 @@ def make_columns_section(subject: Subject) -> Section:
     if not subject.internal:
         words += " Typical values are made up: they show the form, not the content."
         if subject.before is not None:
-            words += " Where nothing is drawn for before, there are few rows, or they stand beside"
-            words += " few rows that could be told from them."
+            words += " Where nothing is drawn for before, there are few rows, or a few that"
+            words += " could be computed from the others."
     parts: list[Part] = [Paragraph(words), *_describe_target(subject), Cards(cards)]
     parts += describe_left_out(subject)
     return Section("columns", title, tuple(parts))

@@ -242,9 +242,9 @@ NOT_COVERED = {
 """The limits of every guarantee here, as in promise.md."""
 LINKED_ROWS = (
     "Rows of one person taken together.",
-    "Persons are counted once, whatever rows they have. But their rows can be told to belong "
-    "together: somebody who knows several of them can look for a person in all their classes, and "
-    "these may have few persons, or one, in common.",
+    "Persons are counted once, whatever rows they have. But it can be seen which rows belong "
+    "together: somebody who knows several of them can look for a person in all their classes, "
+    "and these may have few persons, or one, in common.",
 )
 """Replaces the entry on several rows of one person, where persons are counted."""
 

@@ -180,7 +180,7 @@ def make_measures_section(subject: Subject) -> Section | None:
 
 
 def make_before_section(subject: Subject) -> Section | None:
-    """Makes the section on the original table beside the release."""
+    """Makes the section on the original table and the release."""
     if subject.before is None:
         return None
     before, now = subject.before.audit, subject.now.audit

@@ -187,5 +187,5 @@ class TCloseness(Closeness):
 
 def choose_ground(values: Attribute) -> str:
     """Returns the ground distance closest to the one in the policy."""
-    wanted = values.asked.name if values.asked else ""
+    wanted = values.specified.name if values.specified else ""
     return wanted if wanted in values.suitable else values.default_distance

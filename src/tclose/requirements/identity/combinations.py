@@ -85,7 +85,7 @@ class CombinationRequirement(Requirement):
     key = "combinations"
     joins_classes = True
     in_several_tables = (
-        "quasi-identifiers stand as they are in several tables, so nothing can be promised of "
+        "quasi-identifiers stand as they are in several tables, so nothing can be required of "
         "their combinations"
     )
 

@@ -28,7 +28,7 @@ class PopulationRequirement(Requirement):
 
     in_several_tables = (
         "several tables say more about who is in them than one, so nothing about a population can "
-        "be promised"
+        "be required"
     )
 
     matches: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
