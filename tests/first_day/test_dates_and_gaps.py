@@ -171,7 +171,7 @@ def test_values_of_another_form_may_count_as_missing(tmp_path: Path) -> None:
     release.save(tmp_path / "out.csv")
     again = tclose.audit(tmp_path / "out.csv", policy)
     assert again.holds and again.classes == release.classes == len(set(told))
-    with pytest.raises(PolicyError, match="so that none is unreadable"):
+    with pytest.raises(PolicyError, match="so none is unreadable"):
         policy_from({**policy, "columns": {"dob": {"role": "quasi", "unreadable": "missing"}}}, ".")
 
 

@@ -267,7 +267,7 @@ def test_a_masked_value_that_is_planted_is_refuted(tmp_path: Path) -> None:
         ({"hierarchy": None, "distance": "equal"}, {"masking": "generalize"}, "no hierarchy"),
         ({"l": 2}, {}, "nothing else"),
         ({"t": None}, {}, "nothing else"),
-        ({"missing": "any"}, {}, "two things"),
+        ({"missing": "any"}, {}, "contradict each other"),
         ({"n": 50}, {}, "nothing else"),
     ],
 )

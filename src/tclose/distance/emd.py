@@ -116,7 +116,7 @@ class EarthMover(Distance):
 
 
 class TreeWork:
-    """Computes the numerators of distances along a tree, for classes and their references.
+    """The numerators of distances along a tree, for classes and their references.
 
     Formula and names are those of `kernels.classes.histograms`, which tests compare with the same
     in Python integers. Numbers have the type `kind`: 64 bits only if the caller knows that they

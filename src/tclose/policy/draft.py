@@ -155,7 +155,7 @@ class Profile:
 
 
 def split_words(name: str) -> str:
-    """A column's name in lower case, with words separated by underscores.
+    """Writes a column's name in lower case, with words separated by underscores.
 
     >>> split_words("patientZIP code"), split_words("Größe")
     ('patient_zip_code', 'groesse')

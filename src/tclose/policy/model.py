@@ -105,7 +105,7 @@ class ReleaseSettings(Part):
     rows: Literal["keep", "shuffle"] = Field(
         "shuffle",
         description="order of the rows: shuffle, by the released values alone, which reveals no "
-        "more; or keep, as in the table, which tells whose row is whose to who knows the table",
+        "more; or keep, as in the table, so that people who know it see whose row is whose",
     )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
     formulas: Literal["keep", "quote"] = Field(

@@ -233,9 +233,9 @@ def _describe_recoding(release: Release) -> Iterator[str]:
 
 
 def choose_trials(outcome: Outcome) -> Iterator[Trial]:
-    """The last steps of the method that was chosen, then the best step of every other method.
+    """Yields the last steps of the chosen method, then the best step of every other method.
 
-    A step that was repeated counts once, by the least loss it reached. Where several methods were
+    A step that was repeated counts once, with the least loss it reached. If several methods were
     tried, the steps of all but the first begin with their names.
     """
     steps: dict[str, list[Trial]] = {}
@@ -250,7 +250,7 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
 
 
 def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:
-    """One trial for each run of trials of the same step, with the least loss and the last time."""
+    """Merges successive trials of the same step into one, with the least loss and the last time."""
     for step, run in groupby(trials, key=lambda trial: trial.step):
         repeated = list(run)
         times = f", {len(repeated)} times" if len(repeated) > 1 else ""

@@ -159,7 +159,7 @@ class Classes:
 
     @property
     def everyone(self) -> int:
-        """The number of rows, or of persons, in the whole table."""
+        """The number of rows of the classes, or of persons of the whole table."""
         return self.n_rows if self.persons is None else self.persons.everyone
 
     @property
