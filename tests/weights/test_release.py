@@ -193,11 +193,6 @@ def test_what_counts_as_one_row_is_searched_like_one(
         )
         for one in (table, plain)
     )
-    if (role, method) == ("subject", "hybrid"):
-        # Persons are one more count of each class, so a step counts for more effort and the search
-        # ends at another one: the same loss, but perhaps another of the releases that have it.
-        assert mine.loss.overall == pytest.approx(theirs.loss.overall, rel=0.05)
-        return
     for name in ("q", "r", "s", "u"):
         assert mine.data.column(name).to_pylist() == theirs.data.column(name).to_pylist()
     for key in ("requirements", "rows", "classes", "k", "loss", "sizes"):

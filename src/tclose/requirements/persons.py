@@ -40,6 +40,11 @@ class Persons:
         """Whether somebody has rows in several cells."""
         return len(np.unique(self.who)) < len(self.who)
 
+    def are_rows(self, rows: Ints) -> bool:
+        """Whether each person has one row, where cells have so many rows."""
+        each = np.bincount(self.cell, minlength=len(rows))
+        return self.whole is None and not self.scattered and np.array_equal(each, rows)
+
     def of_cells(self, cells: Ints, count: int) -> Persons:
         """Returns the persons of some of `count` cells, which are renumbered in the order given."""
         place = np.full(count, -1, dtype=np.int64)

@@ -343,6 +343,8 @@ def problem_of(
     """The search problem of a table that its policy is bound to, for the policy's target if no
     other is named."""
     quasi, classes, search = code_quasi(bound), bound.classes, bound.policy.search
+    if classes.persons is not None and classes.persons.are_rows(bound.cells.rows):
+        classes = replace(classes, persons=None)  # who has one row each is counted as rows
     constraints = compile_constraints(state_requirements(bound, population), classes)
     if classes.persons is not None:
         share = _measure_share_per_person(classes, classes.persons, quasi.codes, constraints.k)
