@@ -190,11 +190,22 @@ def test_the_command_tells_the_same_and_repeats_nothing_of_the_person(run: Any) 
                                    "class": 1.0}  # fmt: skip
 
 
+def test_a_value_with_separators_has_a_prior(run: Any) -> None:
+    """A comma in double quotes, and an = before the last one, belong to the value."""
+    text = Path("release.csv").read_text(encoding="utf-8").replace("Cancer", "BMI >= 30")
+    Path("release.csv").write_text(text.replace("Flu", '"eczema, wet"'), encoding="utf-8")
+    words = ("--prior", '"eczema, wet=0.3"', "--prior", "BMI >= 30=0.2", "--json")
+    found = json.loads(run("--person", "age=32,zip=47622", *words).stdout)["beliefs"]
+    before = {belief["value"]: belief["before"] for belief in found}
+    assert before == {"eczema, wet": 0.3, "BMI >= 30": 0.2, "Heart Disease": 0.5}
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["--not", "Flu"], "--person"),
         (["--person", "age"], "NAME=VALUE"),
+        (["--person", "age=32", "--prior", "Flu=0.1,other, 47622=0.2"], "in double quotes"),
         (["--person", "47622=zip"], "quasi-identifier"),
         (["--person", "age=47622,age=1"], "twice"),
         (["--person", "age=32", "--key", "zip"], "not about one person"),

@@ -171,6 +171,7 @@ def test_very_many_numbers_are_explained_in_ranges_and_exactly() -> None:
     why = tclose.explain(table, policy, class_number=1, ranges=12)
     assert len(why.shares) == 12 and table["cost"].nunique() > 500
     assert "are shown in 12 ranges" in why.note
+    assert "counts at each value" in why.note and max(step.mass for step in why.actions) > 1
     sex = next(iter(why.label.values()))
     inside = table["sex"] == ("" if sex == "(missing)" else sex)
     expected = measure_exactly(table["cost"], inside)

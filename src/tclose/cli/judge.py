@@ -410,7 +410,10 @@ def attack(
     ] = None,
     prior: Annotated[
         list[str] | None,
-        of_person("V=0.3,…", "Prior belief in some values; the others share the rest equally."),
+        of_person(
+            "V=0.3,…",
+            "Prior belief in some values (repeatable); the others share the rest equally.",
+        ),
     ] = None,
     *,
     reading: options.ReadingOptions,
@@ -441,7 +444,7 @@ def attack(
                 person=options.read_pairs(person, "--person"),
                 attribute=attribute,
                 ruled_out=ruled_out or (),
-                prior=options.read_pairs(prior or (), "--prior"),
+                prior=options.read_pairs(prior or (), "--prior", "flu=0.3", str.rpartition),
                 reading=reading,
                 progress=step,
             )

@@ -292,17 +292,25 @@ def refuse_picture(svg: Path, inputs: Iterable[object], *, force: bool) -> None:
     refuse_taken((svg,), force=force)
 
 
-def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
-    """Names and values written as `a=1,b=2`; one with a comma stands in double quotes.
+def read_pairs(
+    texts: Iterable[str],
+    where: str,
+    example: str = "age=27",
+    cut: Callable[[str, str], tuple[str, str, str]] = str.partition,
+) -> dict[str, str]:
+    """Names and values written as `a=1,b=2`; a pair with a comma in it stands in double quotes.
 
     >>> read_pairs(["age=27,zip=47678", '"city=Paris, Texas"'], "--person")
     {'age': '27', 'zip': '47678', 'city': 'Paris, Texas'}
+    >>> read_pairs(["BMI >= 30=0.2"], "--prior", "flu=0.3", str.rpartition)
+    {'BMI >= 30': '0.2'}
     """
     pairs: dict[str, str] = {}
     for field in (field for row in csv.reader(texts, skipinitialspace=True) for field in row):
-        name, mark, value = (part.strip() for part in field.partition("="))
+        name, mark, value = (part.strip() for part in cut(field, "="))
         if not mark or not name:
-            raise UsageError("not written as NAME=VALUE", where=where, hint="such as age=27,zip=1")
+            hint = f"such as {example}; if it has a comma, in double quotes: '\"{example}\"'"
+            raise UsageError("not written as NAME=VALUE", where=where, hint=hint)
         if name in pairs:
             raise UsageError("a name is given twice", where=where)
         pairs[name] = value

@@ -188,6 +188,8 @@ def explain_class(
             f"{chosen.values:,} values are shown in {len(shares)} ranges; the distance and the "
             "costs are those of the values themselves"
         )
+        if steps:
+            notes.append("what moves step by step inside a range counts at each value it passes")
     if classes.view_size[view] != classes.size[at]:
         notes.append("counted with the rows whose missing quasi-identifiers match this class")
     column = bound.policy.columns[chosen.name]
