@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from tclose.cli import app
 from tclose.reproduce.census import open_census
 from tclose.reproduce.closeness import (
+    ClosenessRun,
     compare_closeness,
     count_learned,
     make_closeness_document,
@@ -61,6 +62,16 @@ def test_one_run_for_each_part_and_the_last_is_the_table(census: Any) -> None:
     ]
     drawn = [part.svg for part in pictures if hasattr(part, "svg")]
     assert len(drawn) == 2 and all(ET.fromstring(each) is not None for each in drawn)
+
+
+def test_parts_ten_times_as_large_are_equally_far_along() -> None:
+    """Sizes are drawn by their factors: evenly, small ones would be written over each other."""
+    runs = [ClosenessRun("0.1", 10**at, 0.5, 9, 0.2, 0.1, 0.3, 0.1) for at in (1, 2, 3)]
+    for section in make_closeness_document(runs).sections:
+        drawn = ET.fromstring(section.parts[-1].svg)
+        line = drawn.find(".//polyline").get("points", "")
+        first, second, third = (float(point.split(",")[0]) for point in line.split())
+        assert second - first == pytest.approx(third - second, abs=0.11) and first < second
 
 
 def test_the_command_writes_a_page_and_its_numbers(census: Any, tmp_path: Path) -> None:

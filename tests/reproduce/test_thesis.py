@@ -20,7 +20,13 @@ from typer.testing import CliRunner
 import tclose
 from tclose.cli import app
 from tclose.errors import UsageError
-from tclose.reproduce.thesis import find_deviation, list_figures, run_thesis
+from tclose.report.document import Picture
+from tclose.reproduce.thesis import (
+    find_deviation,
+    list_figures,
+    make_thesis_document,
+    run_thesis,
+)
 from tclose.search.by_construction.matrix import Fragment, bound_fragments
 
 F = Fraction
@@ -77,6 +83,22 @@ def test_bounds_are_what_the_farthest_rows_of_each_fragment_would_do(data: Any) 
 def test_the_figures_say_what_the_thesis_says() -> None:
     lines = [line for line in list_figures() if line.stated != "not in it"]
     assert len(lines) == 8 and all(line.stated == line.here for line in lines)
+
+
+def test_every_figure_is_drawn() -> None:
+    """Figure 15 with its fragments before and after, the others as blocks as wide as their rows."""
+    parts = make_thesis_document(run_thesis(None)).sections[0].parts
+    drawn = {part.title: ET.fromstring(part.svg) for part in parts if isinstance(part, Picture)}
+    assert [title.split(":")[0] for title in drawn] == ["Figure 15"] * 2 + [
+        "Figure 18",
+        "Figure 19",
+    ]
+    for (title, root), outlined in zip(drawn.items(), (1, 2, 0, 0), strict=True):
+        words = [each.text or "" for each in root.iter() if each.tag == "text"]
+        assert len(root.findall(".//rect[@stroke-width]")) == outlined and title not in words
+    before, after, first, _ = ("".join(root.itertext()) for root in drawn.values())
+    assert "X̂ = 0.5 and Ŷ = 0.7" in before and "X̂ = 0.6 and Ŷ = 0" in after
+    assert "tenths of the rows: 2 and 3; 1 and 4" in before and "q = 50, r = 20" in first
 
 
 def test_no_other_matrix_has_the_sums_and_bounds_of_figure_15() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import tclose
 from tclose.errors import PolicyError
+from tclose.report.explanation import draw_flow, summarize_explanation
 from tclose.verify.certificate import Certificate
 from tclose.verify.recheck import recheck
 
@@ -117,6 +118,8 @@ def test_certificate_report_and_explanation_say_which(tmp_path: Path) -> None:
     why = tclose.explain(out, policy)
     assert why.against == words and words in why.note
     assert all(share.in_table == Fraction(1, 8) for share in why.shares)
+    for shown in (str(summarize_explanation(why)), why.svg(), draw_flow(why)):
+        assert "reference" in shown and "table" not in shown.replace(why.note, "")
     plain = json.loads(json.dumps(release.certificate.to_json()))
     assert plain["requirements"][1]["reference"] == words
     plain["requirements"][1]["reference"] = None

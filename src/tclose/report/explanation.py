@@ -46,7 +46,7 @@ def summarize_explanation(why: Explanation, *, drawn: bool = False) -> list[Part
     if not drawn:
         parts.append(_tabulate_shares(why))
     elif choose_shares(why, 1):
-        title = f"{why.attribute}: how the class differs from the table"
+        title = f"{why.attribute}: how the class differs from the {why.beside}"
         parts.append(Picture(title, draw_differences(why, inline=True), _tabulate_shares(why)))
     if why.actions:
         along = ALONG.get(why.by, "between neighbours")
@@ -75,7 +75,7 @@ def _tabulate_shares(why: Explanation) -> Table:
     if len(why.shares) > MOST_ROWS:
         more = f"… {len(why.shares) - MOST_ROWS:,} more values that differ less"
         rows.append((more, "", "", "", ""))
-    headings = (why.attribute, "rows", "in the class", "in the table", "difference")
+    headings = (why.attribute, "rows", "in the class", f"in the {why.beside}", "difference")
     return Table("Both distributions", headings, tuple(rows), (1, 2, 3, 4))
 
 
@@ -133,7 +133,7 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     most = max((abs(float(share.difference)) for _, some in groups for share in some), default=0.0)
     across = Axis(-(most or 1.0), most or 1.0, plot.left, plot.right)
     middle, y = across.place(0.0), plot.top
-    title = f"Class {why.number}: {why.attribute}, class against table"
+    title = f"Class {why.number}: {why.attribute}, class against {_name_whole(why)}"
     parts = [
         *([] if inline else [text(12, 26, title, size=16, weight="bold")]),
         text(12, 22 + heading, _describe_distance(why)),
@@ -146,7 +146,7 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
             parts.append(text(12, y + 15, words, weight="600", title=name))
             y += ROW
         for share in shares:
-            parts += _draw_difference(share, across, y, letters)
+            parts += _draw_difference(share, across, y, letters, why.beside)
             y += ROW
     parts.append(line(middle, plot.top - 4, middle, plot.floor + 4, INK))
     described = f"{why.by} distance {why.distance:.4f}; differences of {rows} shares"
@@ -154,11 +154,13 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     return picture(title, described, size, parts, letters=13, inline=inline)
 
 
-def _draw_difference(share: Share, across: Axis, y: float, letters: int) -> Iterator[str]:
+def _draw_difference(
+    share: Share, across: Axis, y: float, letters: int, beside: str
+) -> Iterator[str]:
     middle, end = across.place(0.0), across.place(float(share.difference))
     more = end >= middle
     words = f"{share.value}: {share_text(float(share.in_class))} of the class, "
-    words += f"{share_text(float(share.in_table))} of the table"
+    words += f"{share_text(float(share.in_table))} of the {beside}"
     yield text(24, y + 15, shorten(share.value, letters), title=share.value)
     wide = max(abs(end - middle), 1.0)
     yield box(min(middle, end), y + 3, wide, ROW - 6, CLASS if more else TABLE, words)
@@ -174,12 +176,12 @@ def draw_flow(why: Explanation, *, inline: bool = False) -> str:
     heading = 0 if inline else TITLED
     ground = TOP + heading + ARCS
     plot = Plot(LEFT - 6, ground + 20, width - RIGHT, ground + BARS)
-    title = f"Class {why.number}: {why.attribute} in the class and in the whole table"
+    title = f"Class {why.number}: {why.attribute} in the class and in the {_name_whole(why)}"
     parts = [
         *([] if inline else [text(LEFT, 26, title, size=16, weight="bold")]),
         *_draw_legend(why, hidden, heading),
         *_draw_arcs(shares, moves, ground),
-        *_draw_shares(shares, plot),
+        *_draw_shares(shares, plot, why.beside),
     ]
     described = f"{why.by} distance {why.distance:.4f}; {len(why.moves)} moves of mass"
     return picture(title, described, (width, plot.floor + 36 + 5 * longest), parts, inline=inline)
@@ -217,10 +219,14 @@ def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
 def _draw_legend(why: Explanation, hidden: int, top: float) -> Iterator[str]:
     more = f"; {hidden} smaller moves not drawn" if hidden else ""
     yield text(LEFT, top + 20, f"{_describe_distance(why)}{more}")
-    for offset, colour, where in ((0, CLASS, "class"), (150, TABLE, "table")):
+    for offset, colour, where in ((0, CLASS, "class"), (150, TABLE, why.beside)):
         yield box(LEFT + offset, top + 32, 12, 12, colour)
         yield text(LEFT + offset + 18, top + 42, f"share in the {where}")
     yield text(LEFT + 300, top + 42, "arcs: mass to be moved", fill=SOFT)
+
+
+def _name_whole(why: Explanation) -> str:
+    return "whole table" if why.beside == "table" else why.beside
 
 
 def _describe_distance(why: Explanation) -> str:
@@ -229,13 +235,13 @@ def _describe_distance(why: Explanation) -> str:
     return f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}"
 
 
-def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
+def _draw_shares(shares: Sequence[Share], plot: Plot, beside: str) -> Iterator[str]:
     """Draws the two bars of each value, with their axes."""
     ticks = ticks_to(max(float(max(share.in_class, share.in_table)) for share in shares), 3)
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)
     yield from plot.draw_upward(up, ticks, write_share)
     for at, share in enumerate(shares):
-        bars = ((0, share.in_class, CLASS, "class"), (15, share.in_table, TABLE, "table"))
+        bars = ((0, share.in_class, CLASS, "class"), (15, share.in_table, TABLE, beside))
         for offset, part, colour, where in bars:
             tall = plot.floor - up.place(float(part))
             words = f"{share.value}: {share_text(float(part))} of the {where}"

@@ -17,6 +17,8 @@ MOST_ELEMENTS = 90
 """The most elements along one side of the picture; more values are merged with neighbours."""
 MOST_FRAGMENTS = 30
 LEFT, TOP, WIDE, TALL = 96, 116, 620, 380
+HEADING = 26
+"""Where the title stands."""
 LARGEST = 40
 MOST_MARKS = 9
 LONGEST = 12
@@ -64,8 +66,12 @@ def tabulate_fragments(found: FragmentMatrix) -> Table:
     return Table("Fragments", (*found.names, "rows", "share"), tuple(rows), (2, 3))
 
 
-def draw_matrix(found: FragmentMatrix, *, inline: bool = False) -> str:
-    """Draws the matrix as shaded elements, fragments outlined; the longer side is horizontal."""
+def draw_matrix(
+    found: FragmentMatrix, *, captions: Sequence[str] = (), inline: bool = False
+) -> str:
+    """Draws the matrix as shaded elements, fragments outlined; the longer side is horizontal.
+    Without captions, bounds and classes are named.
+    """
     turned = found.counts.shape[0] > found.counts.shape[1]
     counts = found.counts.T if turned else found.counts
     names = found.names[::-1] if turned else found.names
@@ -76,8 +82,8 @@ def draw_matrix(found: FragmentMatrix, *, inline: bool = False) -> str:
         for room, number in zip((WIDE, TALL), shrunk.shape[::-1], strict=True)
     )
     tall = max(tall, 4.0) if shrunk.shape[0] > 1 else min(tall, LARGEST)
-    parts = [text(12, 26, f"{' × '.join(found.names)}: rows and fragments", size=16, weight="bold")]
-    parts += [text(12, 48 + 18 * at, line) for at, line in enumerate(_list_captions(found))]
+    lines = enumerate(captions or _list_captions(found))
+    parts = [text(12, 48 + 18 * at, line) for at, line in lines]
     parts += _draw_elements(shrunk, wide, tall)
     for each in found.fragments:
         runs = (each.across, each.along) if turned else (each.along, each.across)
@@ -92,13 +98,19 @@ def draw_matrix(found: FragmentMatrix, *, inline: bool = False) -> str:
         f"{len(found.fragments):,} fragments of {counts.shape[0]:,} by {counts.shape[1]:,} values, "
         f"q = {found.q:,}, r = {found.r:,}"
     )
-    return picture(
-        f"{' × '.join(found.names)}: fragments",
-        described,
-        (max(right + 24, 720), floor + 56),
-        parts,
-        inline=inline,
-    )
+    title = f"{' × '.join(found.names)}: rows and fragments"
+    return _draw_below(title, described, (max(right + 24, 720), floor + 56), parts, inline=inline)
+
+
+def _draw_below(
+    title: str, described: str, size: tuple[float, float], parts: Sequence[str], *, inline: bool
+) -> str:
+    """The picture with its title above; in a page, which has titles of its own, moved up."""
+    if inline:
+        moved = element("g", *parts, transform=f"translate(0,{-HEADING})")
+        return picture(title, described, (size[0], size[1] - HEADING), [moved], inline=True)
+    heading = text(12, HEADING, title, size=16, weight="bold")
+    return picture(title, described, size, [heading, *parts])
 
 
 def make_picture(found: FragmentMatrix) -> Picture:
@@ -176,12 +188,11 @@ def draw_blocks(shares: Sequence[int], title: str, described: str, *, inline: bo
     >>> draw_blocks([1, 3], "Two", "one and three").count("<rect")
     3
     """
-    total, x, parts = sum(shares), 12.0, [text(12, 26, title, size=16, weight="bold")]
-    parts.append(text(12, 48, described))
+    total, x, parts = sum(shares), 12.0, [text(12, 48, described)]
     for at, rows in enumerate(shares):
         wide = WIDE * rows / total
         parts.append(box(x, 64, wide - 3, 60, TABLE, rows_text(rows)))
         parts.append(text(x + wide / 2, 98, f"{rows:,}", anchor="middle", halo=True))
         parts.append(text(x + wide / 2, 142, f"F{at + 1}", anchor="middle", fill=SOFT))
         x += wide
-    return picture(title, described, (WIDE + 24, 156), parts, inline=inline)
+    return _draw_below(title, described, (WIDE + 24, 156), parts, inline=inline)

@@ -124,7 +124,8 @@ def _draw(title: str, height: str, runs: Sequence[ClosenessRun], numbers: Table)
         ])
         for t in dict.fromkeys(run.t for run in runs)
     ]  # fmt: skip
-    drawn = draw_plain_curves(title, "n (last: the whole table)", height, curves)
+    across = "n (last: the whole table)"
+    drawn = draw_plain_curves(title, across, height, curves, by_factors=True)
     return Picture(title, drawn, numbers)
 
 

@@ -24,7 +24,7 @@ from tclose.errors import DataError
 from tclose.policy.model import Policy
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
-from tclose.report.fragments import describe_bounds, draw_blocks, make_picture
+from tclose.report.fragments import describe_bounds, draw_blocks, draw_matrix, make_picture
 from tclose.reproduce.published import Published
 from tclose.requirements import state_requirements
 from tclose.search.by_construction.emd_bounds import (
@@ -36,7 +36,6 @@ from tclose.search.by_construction.fragments import cut_into_fragments
 from tclose.search.by_construction.matrix import (
     Fragment,
     FragmentMatrix,
-    MatrixBounds,
     bound_fragments,
     count_assigned,
     make_matrix,
@@ -113,12 +112,18 @@ class ThesisRun:
     added: tuple[AddedLine, ...] = ()
 
 
-def split_figure_15() -> tuple[MatrixBounds, MatrixBounds]:
-    """Returns the bounds of Figure 15 before its split between the columns, and after."""
+def split_figure_15() -> tuple[FragmentMatrix, FragmentMatrix]:
+    """Returns the matrix of Figure 15 in tenths, before its split between the columns and after."""
     counts, line = np.array(FIGURE_15), (Fraction(0), Fraction(1))
     whole = [Fragment((0, 1), (0, 1), int(counts.sum()))]
     halves = [Fragment((0, 1), (at, at), int(counts[:, at].sum())) for at in (0, 1)]
-    before, after = (bound_fragments(counts, some, (line, line)) for some in (whole, halves))
+    before, after = (
+        FragmentMatrix(
+            ("X", "Y"), (("x1", "x2"), ("y1", "y2")), counts, (Fraction(1), Fraction(1)),
+            tuple(some), bound_fragments(counts, some, (line, line)), 1, None,
+        )
+        for some in (whole, halves)
+    )  # fmt: skip
     return before, after
 
 
@@ -142,12 +147,12 @@ def list_figures() -> Iterator[FigureLine]:
     """Yields the numbers of the figures, as stated and as computed."""
     before, after = split_figure_15()
     for about, stated, bounds in (
-        ("before the split", ("0.5", "0.7"), before),
-        ("after the split", ("0.6", "0"), after),
+        ("before the split", ("0.5", "0.7"), before.bounds),
+        ("after the split", ("0.6", "0"), after.bounds),
     ):
-        for name, printed, here in zip(("X̂", "Ŷ"), stated, bounds.published, strict=True):
-            yield FigureLine("15", f"{name} {about}", printed, f"{float(here):g}")
-    kept = min(before.corrected[0], after.corrected[0])
+        for name, said, here in zip(("X̂", "Ŷ"), stated, bounds.published, strict=True):
+            yield FigureLine("15", f"{name} {about}", said, f"{float(here):g}")
+    kept = min(found.bounds.corrected[0] for found in (before, after))
     yield FigureLine("15", "X after the split, least on the way", "not in it", f"{float(kept):g}")
     for figure, rows, stated in (("18", FIGURE_18, ("50", "20")), ("19", FIGURE_19, ("1", "1001"))):
         q = math.gcd(*rows)
@@ -313,6 +318,12 @@ def _show_figures(run: ThesisRun) -> Iterator[Part]:
         "than a row per fragment."
     )
     numbers = tabulate_figures(run)
+    for when, found in zip(("before", "after"), split_figure_15(), strict=True):
+        one, other = (float(bound) for bound in found.bounds.published)
+        tenths = "; ".join(" and ".join(map(str, row)) for row in FIGURE_15)
+        captions = (f"X̂ = {one:g} and Ŷ = {other:g}", f"tenths of the rows: {tenths}")
+        drawn = draw_matrix(found, captions=captions, inline=True)
+        yield Picture(f"Figure 15: {when} the split", drawn, numbers)
     for figure, rows in (("18", FIGURE_18), ("19", FIGURE_19)):
         q = math.gcd(*rows)
         title = f"Figure {figure}: four fragments"
@@ -322,7 +333,8 @@ def _show_figures(run: ThesisRun) -> Iterator[Part]:
 
 def _show_adult(run: ThesisRun, matrix: FragmentMatrix) -> Iterator[Part]:
     yield make_picture(matrix)
-    yield Paragraph(" ".join(describe_bounds(matrix)), "aside")
+    first, *others = describe_bounds(matrix)
+    yield Paragraph(" ".join([f"{first}.", *others]), "aside")
     yield tabulate_adult(run)
 
 

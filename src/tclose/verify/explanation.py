@@ -19,6 +19,7 @@ from tclose.notebook import Drawable, Tabular
 from tclose.plain import escape_controls
 from tclose.requirements.classes import Classes
 
+THE_TABLE = "the table"
 MANY, RANGES = 60, 20
 """From how many values on these are shown in ranges, and in how many."""
 
@@ -77,7 +78,7 @@ class Explanation(Tabular, Drawable):
     actions: tuple[Step, ...]
     moves: tuple[Step, ...]
     note: str
-    against: str = "the table"
+    against: str = THE_TABLE
     """What the class is compared with: the table, or the reference that the policy declares."""
 
     @property
@@ -86,6 +87,11 @@ class Explanation(Tabular, Drawable):
         if self.t is None:
             return None
         return (self.exact if self.exact is not None else self.distance) <= self.t
+
+    @property
+    def beside(self) -> str:
+        """What the class is compared with, in a word."""
+        return "table" if self.against == THE_TABLE else "reference"
 
     @property
     def headline(self) -> str:
@@ -213,7 +219,7 @@ def explain_class(
         actions=steps,
         moves=moves,
         note="; ".join(notes),
-        against="the table" if declared is None else declared.words,
+        against=THE_TABLE if declared is None else declared.words,
     )
 
 

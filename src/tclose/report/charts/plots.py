@@ -190,15 +190,18 @@ def lay_out(heading: float = 0.0) -> Plot:
     return Plot(left=84, top=28 + heading, right=598, floor=324 + heading)
 
 
-def find_across(plot: Plot, places: Sequence[float]) -> Axis:
+def find_across(plot: Plot, places: Sequence[float], *, logarithmic: bool = False) -> Axis:
     """Returns the lower axis of curves: from the first to the last place."""
-    return Axis(min(places), max(places), plot.left + 14, plot.right - 14)
+    return Axis(min(places), max(places), plot.left + 14, plot.right - 14, logarithmic)
 
 
 def draw_plain_curves(
-    title: str, across: str, up: str, curves: Sequence[PlottedCurve], *, logarithmic: bool = False
-) -> str:
-    """Draws curves over a few whole numbers, for a place in a page."""
+    title: str, across: str, up: str, curves: Sequence[PlottedCurve], *,
+    logarithmic: bool = False, by_factors: bool = False,
+) -> str:  # fmt: skip
+    """Draws curves over a few whole numbers, for a place in a page. Heights may be logarithmic, and
+    so may the numbers (`by_factors`).
+    """
     plot = lay_out()
     points = [point for _, curve in curves for point in curve]
     if points:
@@ -206,7 +209,7 @@ def draw_plain_curves(
         ticks = powers_of_ten(low, high) if logarithmic else ticks_to(high, 6)
         axis = Axis(ticks[0], ticks[-1], plot.floor, plot.top, logarithmic)
         places = sorted({point.x for point in points})
-        along = find_across(plot, places)
+        along = find_across(plot, places, logarithmic=by_factors)
         marks = [(along.place(x), f"{x:g}") for x in places]
         parts = [
             *plot.draw_upward(axis, ticks, write_number, up),

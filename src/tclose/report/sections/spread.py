@@ -258,11 +258,11 @@ def _draw_farthest(subject: Subject, attribute: str) -> Iterator[Part]:
         (share.value, share_text(float(share.in_class)), share_text(float(share.in_table)))
         for share in choose_shares(why, MOST_VALUES)
     )
-    headings = (shown, "in the class", "in the table")
+    headings = (shown, "in the class", f"in the {why.beside}")
     shares = Table(f"Shares of {shown} that differ most", headings, rows, (1, 2))
-    title = f"The class that is farthest from the table in {shown}: class {why.number:,}"
+    title = f"The class that is farthest from the {why.beside} in {shown}: class {why.number:,}"
     drawn = (draw_differences(why, inline=True, wide=wide) for wide in (WIDE, NARROW))
     yield Picture(title, next(drawn), shares, next(drawn))
     if why.moves:
         arcs = Picture(f"Moves of mass in {shown}", draw_flow(why, inline=True), shares)
-        yield Folded("The moves between class and table, as arcs", (arcs,))
+        yield Folded(f"The moves between class and {why.beside}, as arcs", (arcs,))
