@@ -228,7 +228,7 @@ def test_a_table_that_has_masked_values_is_released_attacked_and_explained() -> 
     }
     assert "count as what they may be" in tclose.explain(release).note
     assert "in 3 rows" in release.dictionary().to_markdown()
-    with pytest.raises(UsageError, match="all told"):
+    with pytest.raises(UsageError, match="no value is missing"):
         tclose.anonymize(holed, make_policy("equal", "0.2", effort=0.1, masking="hide"))
 
 
@@ -240,6 +240,21 @@ def test_nothing_is_masked_that_costs_more_than_it_saves() -> None:
         release = tclose.anonymize(table, policy)
         assert release.certificate.masked is None
         assert release.certificate.loss == plain.certificate.loss
+
+
+@pytest.mark.parametrize("how", ["hide", "generalize"])
+@pytest.mark.parametrize("cost", ["0", "1/4"])
+def test_masks_that_cost_little_divide_classes_that_lose_more(how: str, cost: str) -> None:
+    """Also those that cost nothing. Where so many masks change the table that all divisions have
+    to be taken back, fewer are tried."""
+    for seed in (3, 7):
+        search = {"method": "hybrid", "effort": 0.1}
+        plain = tclose.anonymize(make_table(seed), make_policy("equal", "0.15", **search))
+        search |= {"masking": how, "masking_share": 0.2, "masking_cost": cost}
+        release = tclose.anonymize(make_table(seed), make_policy("equal", "0.15", **search))
+        masked = release.certificate.masked
+        assert masked is not None and (masked.cost == 0) == (cost == "0")
+        assert release.loss.overall + masked.cost < plain.loss.overall
 
 
 def test_a_masked_value_that_is_planted_is_refuted(tmp_path: Path) -> None:

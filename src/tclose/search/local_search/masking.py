@@ -40,8 +40,9 @@ MOST_MASKS = 200
 """Cells that are masked in one division, at most."""
 LOOK, STEP = 3e-7, 3e-5
 """Seconds of an ordinary core per cell and column that is looked at, and per mask that is tried."""
-DIVIDING = 0.7
-"""The share of the masks that divisions may take; the rest is for classes that then fail."""
+DIVIDING = (0.7, 0.4, 0.2, 0.1)
+"""Shares of the masks that divisions may take, tried in turn; the rest is for classes that then
+fail, as more do, the more is masked."""
 ROUNDS = 8
 """Of judging all classes and masking values of those that fail."""
 EFFORT = 0.25
@@ -115,13 +116,24 @@ def mask_values(
 ) -> Outcome:
     """The outcome with its classes divided further, and the level of every cell's values."""
     refuse_masking(problem, whole_columns=outcome.levels is not None)
-    return _MaskingSearch(problem, outcome, masking, budget).run()
+    best, least, effort = outcome, outcome.cost, EFFORT * budget.expected
+    for dividing in DIVIDING:
+        search = _MaskingSearch(problem, outcome, masking, effort, dividing)
+        found = search.run()
+        effort -= search.spent
+        price = find_cost(problem, found.masked or {}, masking)
+        if found.cost + price < least:
+            best, least = found, found.cost + price
+        if effort <= 0:
+            break
+    return best
 
 
 def refuse_masking(problem: SearchProblem, *, whole_columns: bool) -> None:
     """Raises where masks cannot be judged, or change nothing: a class of whole columns at one level
     is all rows that look alike there, and cannot be divided whatever is masked in it."""
     constraints, what = problem.constraints, ""
+    hint = 'leave search.masking out, or use "auto"'
     if whole_columns:
         what = "divides classes, which whole columns of one level do not allow"
     elif any(each.kind != ConstraintKind.EMD or each.need for each in constraints.compiled):
@@ -131,25 +143,25 @@ def refuse_masking(problem: SearchProblem, *, whole_columns: bool) -> None:
     elif any(each.values > MOST_VALUES for each in problem.classes.attributes.values()):
         what = f"knows attributes of at most {MOST_VALUES:,} values"
     elif problem.classes.masked:
-        what = "needs a table whose sensitive values are all told"
+        what = "knows sensitive columns in which no value is missing, and none a group of others"
+        hint = "leave search.masking out, or the rows without an exact value"
     if what:
-        hint = 'leave search.masking out, or use "auto"'
         raise UsageError(f"masking {what}", where="search.masking", hint=hint)
 
 
 class _MaskingSearch:
     def __init__(
-        self, problem: SearchProblem, outcome: Outcome, masking: Masking, budget: Budget
-    ) -> None:
+        self, problem: SearchProblem, outcome: Outcome, masking: Masking, effort: float,
+        dividing: float,
+    ) -> None:  # fmt: skip
         self.problem, self.outcome, self.masking = problem, outcome, masking
-        self.effort = EFFORT * budget.expected
-        self.spent = 0.0
+        self.effort, self.spent = effort, 0.0
         self.k = max(problem.constraints.k, 1)
         self.released = np.where(outcome.label >= 0, problem.rows, 0)
         """[cells]: rows, none of those that are left out, which no class is compared with."""
         self.fields = list(_list_fields(problem, masking, self.released))
         self.most = int(masking.share * problem.n_rows)
-        self.room = int(DIVIDING * self.most)
+        self.room = int(dividing * self.most)
         order = np.argsort(outcome.label, kind="stable")
         starts = np.searchsorted(outcome.label[order], np.arange(outcome.classes + 1))
         self.parts = [
@@ -175,7 +187,8 @@ class _MaskingSearch:
         label = number_classes(label)
         loss, cost = self.problem.loss(label).overall, self.problem.cost(label)
         price = find_cost(self.problem, levels, self.masking)
-        if not price or cost + price >= self.outcome.cost:
+        is_masked = any((each > 0).any() for each in levels.values())
+        if not is_masked or cost + price >= self.outcome.cost:
             return self.outcome
         tried = (*self.outcome.tried, Trial("sensitive values masked", cost, self._last_seconds))
         return replace(
