@@ -214,7 +214,7 @@ def _describe_column(
         return ColumnEntry(name, role, treatment, told, loss.columns.get(name))
     if (masked := bound.classes.masked.get(name)) is not None:
         count = int(bound.cells.rows[masked.group >= 0].sum())
-        treatment += f"; hidden or told as a group in {count:,} rows"
+        treatment += f"; hidden or generalized to a group in {count:,} rows"
     elif role == "sensitive" and leftover is not None:
         if leftover.hidden:
             treatment += f"; hidden in {leftover.hidden:,} rows"
@@ -229,7 +229,7 @@ def _describe_levels(policy: Policy, name: str, levels: Mapping[str, int] | None
     if spec is not None:
         words.append(_describe_hierarchy(spec))
     if levels is not None and name in levels:
-        words.append(f"level {levels[name]} in every row (0: as it is)")
+        words.append(f"level {levels[name]} in every row (0: unchanged)")
     return "; ".join(words)
 
 
@@ -247,5 +247,5 @@ def _describe_added(policy: Policy, columns: tuple[str, ...]) -> Iterator[Column
     for name, (of, end) in policy.added_columns.items():
         if name in columns:
             yield ColumnEntry(
-                name, "added", f"{ENDS[end]} of {of}, told by its released value alone"
+                name, "added", f"{ENDS[end]} of {of}, computed from its released value"
             )

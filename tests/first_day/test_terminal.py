@@ -160,7 +160,7 @@ def print_at(width: int, part: Table) -> str:
 
 
 TABLE = Table(
-    "What was promised",
+    "Requirements",
     ("", "requirement", "attained", "worst class"),
     (("holds", "t-closeness of primary_diagnosis", "0.1234", "17"),),
 )
@@ -199,10 +199,10 @@ def test_an_audit_shows_what_was_asked_and_the_rest_on_request(
     asked: Callable[..., Result],
 ) -> None:
     short, long = asked().stdout, asked("--all").stdout
-    assert "What was promised" in short and "Also measured" not in short
-    assert "further measures are not shown; --all shows them" in short
-    assert "Also measured" in long and "--all shows" not in long
-    assert long.index("What was promised") < long.index("Also measured")
+    assert "Requirements" in short and "Further measures" not in short
+    assert "further measures were not asked for; --all shows them" in short
+    assert "Further measures" in long and "--all shows" not in long
+    assert long.index("Requirements") < long.index("Further measures")
     assert asked("--json").stdout == asked("--json", "--all").stdout
 
 

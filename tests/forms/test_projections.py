@@ -58,9 +58,9 @@ def test_who_is_certain_already_is_not_said_to_be_uncertain() -> None:
         bound, np.arange(6), [Projection(("a",), classes[0]), Projection(("b",), classes[1])]
     )
     assert about.sentence == (
-        "Besides 2 rows that its own projection makes certain, the projections together make "
-        "nobody's a certain; anyone who knows how the attributes depend on each other believes a "
-        "value with at most 50.0% (by its own projection with 50.0%)."
+        "Apart from 2 rows that its own projection makes certain, the projections together make "
+        "the a of no row certain; the strongest belief of someone who knows how the attributes are "
+        "associated is 50.0% (50.0% from its own projection)."
     )
 
 

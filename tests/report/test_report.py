@@ -135,7 +135,7 @@ def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
     size = [int(one) for one in case.release.audit.bound.classes.size]
     was = [int(one) for one in tclose.audit(case.table, case.policy).bound.classes.size]
     surest = (f"{1 / min(size):.1%}", f"before: {1 / min(was):.1%}")
-    assert shown["one person: surest guess"] == surest
+    assert shown["prosecutor: highest probability"] == surest
     rightly = (f"{len(size) / sum(size):.1%}", f"before: {len(was) / sum(was):.1%}")
     assert shown["everybody: rows matched correctly"] == rightly
 
@@ -290,7 +290,7 @@ def test_equal_releases_give_equal_reports(case: Any, tmp_path: Path) -> None:
 def test_a_table_without_sensitive_columns_or_promise_is_reported(tmp_path: Path) -> None:
     found = tclose.audit(pa.table({"q": ["a", "a", "b"]}), quasi="q")
     page = tclose.audit_report(found, tmp_path / "r.html", edition="internal")
-    assert "Nothing was promised" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "There is no promise that a class" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.sections[0].key == "glance"
 
 
@@ -350,6 +350,6 @@ def test_a_broken_requirement_is_told_as_a_wish() -> None:
     broken, kept = parts(document, "promise", "gauges")[0]["entries"]
     assert broken["name"] == "Being one of many"
     assert broken["outcome"] == "broken for 1 row in 1 class"
-    assert broken["sentence"].startswith("What was required: anyone who knows a person's q")
+    assert broken["sentence"].startswith("Required: someone who knows a person's q")
     assert kept["name"] == "Closeness of s" and kept["outcome"] == "kept"
     assert kept["sentence"].startswith("In no class")

@@ -126,9 +126,9 @@ COVER = [Trial(f"cover: {step}", 0.2 + at / 10, 20 + at) for at, step in enumera
         (
             "hybrid",
             HYBRID + COVER,
-            [*HYBRID[-MOST_STEPS:], Trial("cover: its best", 0.2, 20)],
+            [*HYBRID[-MOST_STEPS:], Trial("cover: its best step", 0.2, 20)],
         ),
-        ("cover", HYBRID + COVER, [*COVER, Trial("hybrid: its best", HYBRID[-1].loss, 19)]),
+        ("cover", HYBRID + COVER, [*COVER, Trial("hybrid: its best step", HYBRID[-1].loss, 19)]),
         ("mdav", HYBRID, HYBRID[-MOST_STEPS:]),
     ],
 )
@@ -159,12 +159,12 @@ def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None
     assert release.outcome is not None
     other = "cover" if release.outcome.method == "hybrid" else "hybrid"
     text = shown(summarize_release(release))
-    assert text.count(f"{other}: ") == text.count(f"{other}: its best") == 1
+    assert text.count(f"{other}: ") == text.count(f"{other}: its best step") == 1
 
 
 def test_a_report_on_a_screen_speaks_of_nothing_that_only_a_page_draws() -> None:
     table = pa.table({"q": ["a", "a", "b", "b"], "s": ["x", "y"] * 2})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
     text = write_plain_text(tclose.audit_report(tclose.audit(table, rules)))
-    assert "limit: " in text and "A required limit stands between the bars" in text
+    assert "limit: " in text and "Lines between the bars mark the promised limits" in text
     assert not [word for word in ("dashed", "shaded", "drawn") if word in text]

@@ -32,7 +32,7 @@ def test_anonymize_prints_one_json_object(run: Run, clinic: Mapping[str, Path]) 
 def test_anonymize_tells_people_what_was_lost(run: Run, clinic: Mapping[str, Path]) -> None:
     told = anonymize(run, clinic).stdout
     assert "The promise holds; it was recounted" in " ".join(told.split())
-    assert "What was lost" in told and "zip" in told
+    assert "Information loss" in told and "zip" in told
 
 
 def test_an_error_is_a_json_object_too(run: Run, clinic: Mapping[str, Path]) -> None:

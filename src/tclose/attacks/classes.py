@@ -52,9 +52,9 @@ def _find_homogeneity(classes: Classes, tally: Tally, attribute: str) -> Finding
     count = int(affected_classes.sum())
     return report_classes(
         "homogeneity", attribute, classes, affected_classes,
-        lambda rows: f"In {classes_text(count)} everyone has the same {attribute}: anyone who "
-        f"knows that a person is among these {rows} knows it for certain.",
-        f"No class has a single {attribute}.",
+        lambda rows: f"In {classes_text(count)} all people have the same {attribute}: anyone who "
+        f"knows that a person is among these {rows} knows the value for certain.",
+        f"No class has only one value of {attribute}.",
         {"classes": count, "values in the table": shown},
     )  # fmt: skip
 
@@ -66,13 +66,12 @@ def _find_background_knowledge(classes: Classes, tally: Tally, attribute: str) -
     fewest = -classes.find_largest(tally.view, -needed.astype(np.float64))
     open_to_doubt = needed[needed > 0]
     if not len(open_to_doubt):
-        quiet = f"No class has a second {attribute}, so nothing has to be ruled out."
+        quiet = f"Every class has only one value of {attribute}, so none has to be ruled out."
     else:
-        at_first = "" if needed.all() else "where the class does not reveal it anyway, "
+        at_first = "" if needed.all() else " in the classes that have several values"
         quiet = (
-            f"To be certain of anybody's {attribute}, {at_first}at least "
-            f"{int(open_to_doubt.min()):,} values have to be ruled out; in the whole table that "
-            f"takes {usual:,}."
+            f"To be certain of a person's {attribute}{at_first}, an attacker has to rule out at "
+            f"least {int(open_to_doubt.min()):,} values; in the whole table, {usual:,}."
         )
     surest = float(guess_without_runner_up(tally.histogram).max())
     numbers: dict[str, Number] = {
@@ -216,10 +215,10 @@ def _find_background_join(classes: Classes, attribute: str) -> Finding:
     rows = np.bincount(seen.origin[fresh], seen.class_rows[fresh], classes.count)
     affected, alone = int(rows.sum()), int(seen.class_rows[seen.size == 1].sum())
     known = " and ".join(others)
-    sentence = f"Knowing {known} as well makes nobody's {attribute} certain."
+    sentence = f"Knowing {known} as well makes the {attribute} of no row certain."
     if affected:
         sentence = (
-            f"Anyone who also knows {known} of a person is certain of the {attribute} of "
+            f"Someone who also knows {known} of a person can be certain of the {attribute} of "
             f"{rows_text(affected)} whose class alone does not reveal it."
         )
     numbers = {"rows that stand alone": alone, "share alone": alone / classes.n_rows}
@@ -252,7 +251,8 @@ def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterat
     expected, rows = float((bound.classes.class_rows / seen).sum()), bound.classes.n_rows
     share, k = expected / rows, find_threshold(bound)
     sentence = (
-        f"Matching all rows with people gets about {expected:,.0f} of {rows:,} right ({share:.1%})."
+        f"An attacker who assigns all rows to people gets about {expected:,.0f} of {rows:,} right "
+        f"({share:.1%})."
     )
     numbers = {"share": share, "expected matches": expected, "threshold": 1 / k}
     affected = round(expected) if share > 1 / k else 0
@@ -265,10 +265,10 @@ def _find_high_risk(
     k, least = find_threshold(bound), int(among.min())
     return report_classes(
         attack, None, bound.classes, among < k,
-        lambda rows: f"{rows} fit fewer than {k:,} people {where}; at worst a guess who it is "
-        f"succeeds with {1 / least:.1%}.",
-        f"Anyone who is looked up fits at least {least:,} people {where}: a guess who it is "
-        f"succeeds with at most {1 / least:.1%}.",
+        lambda rows: f"{rows} fit fewer than {k:,} people {where}; the highest probability of "
+        f"identifying a person is {1 / least:.1%}.",
+        f"Every row fits at least {least:,} people {where}: the probability of identifying a "
+        f"person is at most {1 / least:.1%}.",
         {"highest risk": 1 / least, "threshold": 1 / k, **(extra or {})},
         harm=-among,
     )  # fmt: skip

@@ -91,7 +91,7 @@ def find_composition(
         attribute, rows, mine, single, (highest / histogram.size.astype(np.float64))[mine],
         lambda rows: f"Both releases together make the {attribute} of {rows} certain, although "
         "neither does alone.",
-        f"Both releases together make nobody's {attribute} certain; the strongest belief is "
+        f"Both releases together make the {attribute} of no row certain; the strongest belief is "
         f"{float(beliefs.strongest.max()):.1%}.",
         further={
             f"rows in common groups below {k}": int(rows[rows < k].sum()),
@@ -156,11 +156,11 @@ def _count_people(original: BoundTable, rows: Ints) -> Finding:
     k = original.policy.k or 2
     few = rows < k
     affected, total = int(rows[few].sum()), int(rows.sum())
-    sentence = f"No class of one projection meets those of the others in fewer than {k} people."
+    sentence = f"No intersection of classes of all projections has fewer than {k} people."
     if affected:
         sentence = (
-            f"Anyone who finds a person's class in every projection narrows {rows_text(affected)} "
-            f"down to fewer than {k} people; the smallest such group has "
+            f"Someone who finds a person's class in every projection can narrow "
+            f"{rows_text(affected)} down to fewer than {k} people; the smallest such group has "
             f"{rows_text(int(rows.min()))}."
         )
     numbers = {"fewest rows in all classes at once": int(rows.min()), "groups": len(rows)}
@@ -183,8 +183,8 @@ def _attack_attribute(
     alone, certain_alone = in_class.max(axis=1), np.count_nonzero(in_class, axis=1) == 1
     return beliefs.report(
         name, rows, mine.label[first], certain_alone, alone,
-        lambda rows: f"The projections together make the {name} of {rows} certain to anyone who "
-        "knows how the attributes depend on each other, although its own projection does not.",
+        lambda rows: f"The projections together make the {name} of {rows} certain for someone who "
+        "knows how the attributes are associated, though its own projection does not.",
         _describe_nobody_new(name, rows, certain_alone, beliefs.strongest, alone),
         own={"strongest belief by its own projection": float(alone.max())},
     )  # fmt: skip
@@ -199,12 +199,12 @@ def _describe_nobody_new(
         return f"Its own projection makes the {name} of {known} certain already."
     start = "The"
     if certain_alone.any():
-        start = f"Besides {known} that its own projection makes certain, the"
+        start = f"Apart from {known} that its own projection makes certain, the"
     return (
-        f"{start} projections together make nobody's {name} certain; anyone who knows how the "
-        "attributes depend on each other believes a value with at most "
-        f"{float(strongest[others].max()):.1%} "
-        f"(by its own projection with {float(alone[others].max()):.1%})."
+        f"{start} projections together make the {name} of no row certain; the strongest belief of "
+        f"someone who knows how the attributes are associated is "
+        f"{float(strongest[others].max()):.1%} ({float(alone[others].max()):.1%} from its own "
+        "projection)."
     )
 
 

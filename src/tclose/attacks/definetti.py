@@ -86,7 +86,7 @@ def find_definetti(
         divided = _divide_line(place, known.rows, boxes.known) if boxes.on_a_line else place
         parts.append(divided[cells])
     people = _group_people(found.original, attribute, cells, number, parts, weight, seed, effort)
-    who = "Anyone who has everybody's quasi-identifiers and learns from the release how they"
+    who = "Someone who knows all quasi-identifiers and learns from the release how they"
     finding, more = _report_guesses(
         people, attribute, classes.n_rows, who, "release", "class", seed
     )
@@ -111,7 +111,7 @@ def attack_groups(
     people = _group_people(
         original, attribute, cell, group, parts, np.ones(len(cell)), seed, GROUPS_EFFORT
     )
-    who = "Anyone who learns from the tables how quasi-identifiers"
+    who = "Someone who learns from the tables how quasi-identifiers"
     finding, _ = _report_guesses(people, attribute, len(cell), who, "tables", "group", seed)
     return finding
 
@@ -136,14 +136,14 @@ def _report_guesses(
     groups, mark = ("their class", "") if group == "class" else ("their groups", " (deFinetti)")
     if affected:
         sentence = (
-            f"{who} depend on {attribute} guesses {rows_text(affected)} more right than by "
-            f"{groups}{mark}."
+            f"{who} are associated with {attribute} guesses {rows_text(affected)} more correctly "
+            f"than from {groups}{mark}."
         )
     else:
         sentence = (
-            f"Learning from the {source} how quasi-identifiers depend on {attribute} gains next to "
-            f"nothing: {right:.1%} of the guesses are right, {right_before:.1%} by the {group} "
-            f"itself{mark}."
+            f"Learning from the {source} how quasi-identifiers are associated with {attribute} "
+            f"gains almost nothing: {right:.1%} of the guesses are right, {right_before:.1%} from "
+            f"the {group} alone{mark}."
         )
     numbers = {
         f"guessed by the {group}": right_before,

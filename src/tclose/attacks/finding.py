@@ -69,9 +69,9 @@ class Belief:
         """The beliefs in words."""
         nothing, table, group = self.guess
         return (
-            f"A guess at {self.attribute} is right with {nothing:.1%} if nothing is known, with "
-            f"{table:.1%} once the release is public, and with {group:.1%} for anyone who also "
-            "knows a person's class."
+            f"The best guess at {self.attribute} is right with probability {nothing:.1%} without "
+            f"any knowledge, {table:.1%} with the release, and {group:.1%} if the person's class "
+            "is known as well."
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -85,8 +85,8 @@ def _report_risk(release: BoundTable, risk: Floats, home: Ints, of_row: Ints) ->
     affected_classes[of_row[high[home]]] = True
     affected = int(rows[high].sum())
     sentence = (
-        f"Somebody of a household is recognized with {risk.mean():.1%} on average and "
-        f"{risk.max():.1%} at worst; with more than one in {k:,} in "
+        f"The probability that a member of a household is recognized is {risk.mean():.1%} on "
+        f"average and {risk.max():.1%} at most; it is above 1/{k:,} in "
         f"{np.count_nonzero(high):,} of {len(risk):,} households ({rows_text(affected)})."
     )
     numbers: dict[str, Number] = {
@@ -107,10 +107,10 @@ def _report_structure(release: BoundTable, home: Ints, of_row: Ints) -> Finding:
     affected_classes = np.zeros(release.classes.count, dtype=bool)
     affected_classes[of_row[few[home]]] = True
     sentence = (
-        f"The table says who lives together: {np.count_nonzero(few):,} of {len(alike):,} "
-        f"households ({rows_text(affected)}) have members in classes as fewer than {k:,} "
-        f"households have, and {np.count_nonzero(alike == 1):,} as no other has; anyone who knows "
-        "all members finds these."
+        f"The release shows who lives together: {np.count_nonzero(few):,} of {len(alike):,} "
+        f"households ({rows_text(affected)}) have a combination of classes that fewer than {k:,} "
+        f"households have, and {np.count_nonzero(alike == 1):,} a unique one; someone who knows "
+        "all members can find these."
     )
     numbers: dict[str, Number] = {
         "households": len(alike),

@@ -26,11 +26,11 @@ def find_order(found: Alignment) -> Finding:
     same_order = found.in_order and len(found.release.cells.rows) > 1
     if same_order:
         sentence = (
-            "The rows are in the order of the original: anyone who has a list of the people in "
-            "that order can read off everybody's row."
+            "The rows are in the order of the original: a list of the people in this order shows "
+            "which row is whose."
         )
     else:
-        sentence = "The order of the rows is not that of the original, so it reveals nobody's row."
+        sentence = "The rows are not in the order of the original, so their order reveals nothing."
     return Finding("order", None, sentence, total if same_order else 0, total)
 
 
@@ -71,8 +71,8 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
     if number is not None:
         affected_classes[number[high]] = True
     sentence = (
-        "Anyone who has everybody's quasi-identifiers and takes the nearest class finds the right "
-        f"row with {rate:.2%}; for {rows_text(affected)} with more than one in {k:,}."
+        "Someone who knows all people's quasi-identifiers and chooses the nearest class finds the "
+        f"right row with probability {rate:.2%}; for {rows_text(affected)} with more than 1/{k:,}."
     )
     numbers = {
         "success rate": rate,

@@ -78,10 +78,10 @@ def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -
     count, classes = int(affected_classes.sum()), found.release.classes
     finding = report_classes(
         "minimality", None, classes, affected_classes,
-        lambda rows: f"{classes_text(count)} with {rows} could be cut in two as far as their size "
-        "goes, but not without breaking a requirement on sensitive values: anyone who knows the "
-        "method can tell that these lie unevenly inside.",
-        "No class was left whole because of its sensitive values alone.",
+        lambda rows: f"{classes_text(count)} with {rows} are large enough to be cut in two, but "
+        "any cut would break a promise about sensitive values: someone who knows the method can "
+        "infer that these are distributed unevenly within the class.",
+        "No class remained uncut because of its sensitive values alone.",
         {
             "classes large enough to be cut": int(possible.sum()),
             "of them held together by sensitive values": count,

@@ -61,9 +61,9 @@ def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
         }
         yield report_classes(
             "special uniques", None, classes, found.fewest > 0,
-            lambda rows: f"{rows} are unique by {most} columns or fewer already: anyone who knows "
-            "these can find them.",
-            f"No row is unique by {most} columns or fewer.",
+            lambda rows: f"{rows} are already unique in {most} columns or fewer: someone who knows "
+            "these columns can find them.",
+            f"No row is unique in {most} columns or fewer.",
             {**by_size, "highest score": int(found.score.max(initial=0))},
             harm=found.score,
         )  # fmt: skip

@@ -15,8 +15,8 @@ from tclose.version import VERSION
 
 app = typer.Typer(
     name="tclose",
-    help="Publish tables about people without giving the people away.",
-    epilog="Exit codes: 0 the promise holds, 1 it does not, 2 a usage or data error, 70 a crash.",
+    help="Audit and anonymize tables about people: k-anonymity, t-closeness and related models.",
+    epilog="Exit codes: 0: the promise holds, 1: it does not, 2: usage or data error, 70: crash.",
     no_args_is_help=True,
     cls=PlainGroup,
     pretty_exceptions_enable=False,
@@ -62,10 +62,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _top(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
-    """Publish tables about people without giving the people away."""
+    """Audit and anonymize tables about people: k-anonymity, t-closeness and related models."""
 
 
 class _HiddenPandas:

@@ -39,7 +39,7 @@ def _build(
     dates: Annotated[str | None, option("month,year", "Build from units of the calendar.")] = None,
     builtin: Annotated[
         str | None,
-        option("NAME", "Take one that comes with tclose; see `tclose hierarchy builtin`."),
+        option("NAME", "Use a built-in hierarchy; `tclose hierarchy builtin` lists them."),
     ] = None,
 ) -> dict[str, Any] | None:
     """The builder that the options ask for, as a policy would write it."""
@@ -70,7 +70,7 @@ def preview_command(
     builder: Builder,
     reading: options.ReadingOptions,
 ) -> None:
-    """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
+    """Show the tree of a hierarchy file, of a column in a policy, or of generated groups."""
     from tclose.hierarchy import preview
 
     console.echo(preview(_hierarchy(file, policy, column, builder, reading)))
@@ -88,7 +88,7 @@ def export_command(
     reading: options.ReadingOptions,
     force: options.Force = False,
 ) -> None:
-    """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
+    """Write a hierarchy as CSV: no header, leaf first, root last, separated by `;`."""
     from tclose.data.io.files import refuse_overwriting, write_atomically
     from tclose.hierarchy import arx
 
@@ -103,14 +103,14 @@ def export_command(
 @console.guard
 def builtin_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which one; without it, all are listed.")
+        str | None, typer.Argument(metavar="NAME", help="Name of the hierarchy. Default: list all.")
     ] = None,
     output: Annotated[
         Path | None, option("CSV", "A file for the whole hierarchy.", "--output", "-o")
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """List the hierarchies that come with tclose, print one, or write it as CSV.
+    """List the built-in hierarchies, print one, or write it as CSV.
 
     A policy names one by `hierarchy = { builtin = "icd10" }`.
     """

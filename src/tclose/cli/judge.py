@@ -32,24 +32,22 @@ def audit(
     declared: options.DeclaredColumns,
     fail_under: Annotated[
         str,
-        option(
-            "k=5,t=0.2", "Without a policy: thresholds; exit code 1 unless the table keeps them."
-        ),
+        option("k=5,t=0.2", "Without a policy: thresholds; exit code 1 if the table exceeds them."),
     ] = "",
     population: options.Population = None,
     report: options.Report = None,
     edition: options.Edition = "external",
     attacks: options.Attacks = True,
     everything: Annotated[
-        bool, option("", "Show every measure, also those that the policy does not name.", "--all")
+        bool, option("", "Show all measures, including those not in the policy.", "--all")
     ] = False,
     reading: options.ReadingOptions,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure how private a table is, and which classes break the promise.
+    """Check whether a table satisfies a policy, and show the classes that do not.
 
-    Exit code 0: the promise holds (or none was made); 1: it does not.
+    Exit code 0: the promise holds (or there is none); 1: it does not.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.workflows.inputs import count_population
@@ -94,9 +92,7 @@ def _summarize_audit(audit: Audit, *, details: bool | None) -> list[Part]:
 def verify(
     file: options.Table,
     policy: options.PolicyFile = None,
-    certificate: Annotated[
-        Path | None, option("C", "The certificate to check, line by line.")
-    ] = None,
+    certificate: Annotated[Path | None, option("C", "The certificate to check.")] = None,
     population: options.Population = None,
     key: Annotated[
         Path | None, option("PUB", "Public key (PEM) with which the certificate must be signed.")
@@ -116,12 +112,12 @@ def verify(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Recount a released table from scratch, in exact integers: does the promise hold?
+    """Verify a release: recount the file from scratch and check the promise.
 
-    With a certificate, each of its lines is confirmed, refuted, or listed as one that cannot be
-    counted. The policy that is judged is the certificate's own; --policy must name the same.
-    FILE may also be a folder of files, or one that `tclose split` wrote.
-    Exit code 0: the promise holds; 1: it does not, or cannot be decided.
+    With a certificate, each of its entries is confirmed, refuted, or listed as one that cannot be
+    recounted. The policy is the certificate's own; --policy must name the same.
+    FILE may also be a folder of files, or a folder that `tclose split` wrote.
+    Exit code 0: the promise holds; 1: it does not hold or cannot be decided.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_checks
@@ -208,11 +204,11 @@ def compose(
     reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Judge a release together with earlier ones: who is in the same class of all of them?
+    """Judge a release together with earlier releases about the same people.
 
-    Two safe releases can give a person away together. The people who share their classes in all
+    Two safe releases can identify a person together. The people who share their classes in all
     releases form a group; the groups are counted and judged by the policy.
-    Exit code 0: they keep the promise; 1: they do not.
+    Exit code 0: the promise holds for the groups; 1: it does not.
     """
     with console.progress() as step:
         result = tclose.compose(
@@ -230,9 +226,9 @@ def sign(
     ],
     key: Annotated[Path, option("KEY", "Your private Ed25519 key (PEM, without a password).")],
 ) -> None:
-    """Sign a certificate with your key: `verify --key` then says whether it is yours, unchanged.
+    """Sign a certificate with a private key; `verify --key` checks the signature.
 
-    The signature covers every line, among them the hash of the release, and is added to the
+    The signature covers every entry, including the hash of the release, and is added to the
     certificate. Needs `pip install 'tclose[sign]'`.
     """
     from tclose.verify.certificate import Certificate
@@ -298,28 +294,28 @@ def explain(
         int | None,
         option(
             "N",
-            "Number of the class; the farthest from the table if not given.",
+            "Number of the class. Default: the class farthest from the table.",
             "--class-number",
             "--class",
         ),
     ] = None,
     attribute: Annotated[
-        str | None, option("A", "The sensitive attribute; the first if not given.")
+        str | None, option("A", "The sensitive attribute. Default: the first.")
     ] = None,
     ranges: Annotated[
-        int, option("N", "Show an attribute of many numbers in so many ranges.", min=2)
+        int, option("N", "Number of ranges for a numeric attribute with many values.", min=2)
     ] = 20,
     svg: Annotated[
-        Path | None, option("FILE", "Also write a picture of class against table.")
+        Path | None, option("FILE", "Also write a picture (SVG) that compares class and table.")
     ] = None,
     arcs: Annotated[
-        bool, option("", "Draw the moves as arcs, not bars, in the picture.", "--arcs")
+        bool, option("", "Draw the moves as arcs instead of bars in the picture.", "--arcs")
     ] = False,
     fragments: Annotated[
         bool,
         option(
             "",
-            "Show how two sensitive columns divide into fragments (the method of that name).",
+            "Show how the method `fragments` divides two sensitive columns.",
             "--fragments",
         ),
     ] = False,
@@ -327,11 +323,11 @@ def explain(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show a class beside the whole table, and why it is as far from it as it is.
+    """Explain the distance between one class and the whole table.
 
-    The distance is the least work that turns the one distribution into the other. Its moves are
-    shown between neighbours and from value to value; either way their costs add up to it.
-    This prints values of the table: it is for the steward's own eyes.
+    The distance is the least work that turns one distribution into the other. The moves are shown
+    between neighbours and from value to value; in both cases their costs add up to the distance.
+    This prints values of the table, so it is for the data steward only.
     """
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences, draw_flow
@@ -384,12 +380,12 @@ def attack(
         ),
     ] = None,
     key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed of the rows that attacks draw.")] = 1,
+    seed: Annotated[int, option("N", "Seed for the sampling of rows.")] = 1,
     effort: Annotated[
         float,
         option(
             "SECONDS",
-            "Try slow attacks for so many seconds of an ordinary core; beyond that, on drawn rows.",
+            "Work for slow attacks in seconds of an ordinary core; beyond it, rows are sampled.",
             min=0,
         ),
     ] = 5,
@@ -398,7 +394,7 @@ def attack(
         of_person("A=1,B=2", "Quasi-identifiers known of one person, as raw values (repeatable)."),
     ] = None,
     attribute: Annotated[
-        str | None, of_person("A", "The sensitive attribute; the first if not given.")
+        str | None, of_person("A", "The sensitive attribute. Default: the first.")
     ] = None,
     ruled_out: Annotated[
         list[str] | None,
@@ -419,14 +415,14 @@ def attack(
     reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Try every known attack on a release, and say what each would learn.
+    """Try known attacks on a release and report what each could learn.
 
-    No value of the table is printed: classes and values go by their numbers. The promise is not
-    judged (`tclose verify` does that), so the exit code is 0 whatever is found.
+    No values of the table are printed; classes and values are identified by numbers. The promise is
+    not judged (`tclose verify` does that), so the exit code is 0 whatever is found.
 
-    With --person: what can be believed about that person before, from the table, and from the
-    class. This prints sensitive values, for the steward's own eyes; the person's own values are
-    printed nowhere.
+    With --person: the probability of each sensitive value of one person before the release, from
+    the table, and from the class. This prints sensitive values, so it is for the data steward only.
+    The values given with --person are not printed.
     """
     from tclose.report.summaries import summarize_attacks, summarize_person
 
@@ -483,7 +479,9 @@ def measure(
     queries: Annotated[
         int, option("N", "How many random counting queries to compare; 0 for none.", min=0)
     ] = 1000,
-    columns: Annotated[int, option("N", "How many quasi-identifiers each query names.", min=1)] = 3,
+    columns: Annotated[
+        int, option("N", "How many quasi-identifiers each query restricts.", min=1)
+    ] = 3,
     share: Annotated[
         float, option("SHARE", "Share of the rows that each query should select.")
     ] = 0.1,
@@ -492,12 +490,12 @@ def measure(
         option("COLUMN", "Also train models that predict this column (needs scikit-learn)."),
     ] = None,
     key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed of queries, models and drawn rows.")] = 1,
+    seed: Annotated[int, option("N", "Seed of queries, models and sampled rows.")] = 1,
     effort: Annotated[
         float,
         option(
             "SECONDS",
-            "Measure for so many seconds of an ordinary core; beyond that, on drawn rows.",
+            "Amount of work in seconds of an ordinary core; beyond that, rows are sampled.",
         ),
     ] = 10.0,
     without: Annotated[
@@ -507,9 +505,9 @@ def measure(
     reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure what a release is still good for: losses, errors of counts, learning.
+    """Measure the utility of a release: information loss, query errors, learning.
 
-    Works for a release of any tool whose values can be read (intervals, sets, masks, labels of the
+    Works for releases of any tool whose values can be read (intervals, sets, masks, labels of the
     policy's hierarchies).
     """
     from tclose.report.summaries import summarize_utility

@@ -70,7 +70,7 @@ Output = Annotated[
     ),
 ]
 CertificateFile = Annotated[
-    Path | None, option("C", "Also write a certificate (JSON): what was promised and counted.")
+    Path | None, option("C", "Also write a certificate (JSON) with the verified results.")
 ]
 Dictionary = Annotated[
     Path | None,
@@ -78,14 +78,14 @@ Dictionary = Annotated[
 ]
 KeyFile = Annotated[
     Path | None,
-    option("FILE", "Secret key for pseudonyms and for the order of the rows (16 bytes or more)."),
+    option("FILE", "File with the secret key for pseudonyms (16 bytes or more)."),
 ]
 Population = Annotated[
     Place | None, table_option(help="A table of the population, for k-map and δ-presence.")
 ]
 Key = Annotated[
     str | None,
-    option("COLUMN", "The column that links rows of the tables; by their order without it."),
+    option("COLUMN", "The column that links the rows of the tables. Default: order or values."),
 ]
 Report = Annotated[
     Path | None,
@@ -95,14 +95,14 @@ Edition = Annotated[
     str,
     option(
         "NAME",
-        "Whom the report is for: external (counts only), internal (also values of classes) or "
-        "users (what was done to each column).",
+        "Readers of the report: external (counts only), internal (also values of classes) or "
+        "users of the data (what was done to each column).",
     ),
 ]
 Force = Annotated[bool, option("", "Overwrite existing files, create missing folders.", "--force")]
 Attacks = Annotated[
     bool,
-    option("", "Whether the report tries attacks, which takes time.", "--attacks/--no-attacks"),
+    option("", "Whether the report includes attacks, which take time.", "--attacks/--no-attacks"),
 ]
 AsJson = Annotated[bool, option("", "Print the result as one JSON object.", "--json")]
 
@@ -111,14 +111,14 @@ Method = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    of_search("SECONDS", "Search so many seconds by the clock, in place of an effort.", min=0),
+    of_search("SECONDS", "Time limit of the search in seconds, instead of an effort.", min=0),
 ]
 Effort = Annotated[
     float | None,
     of_search(
         "SECONDS",
-        "Search as much as an ordinary core does in so many seconds. Grows with the table "
-        "if not given.",
+        "Amount of work for the search, in seconds of an ordinary processor core. Default: grows "
+        "with the table.",
         min=0,
     ),
 ]
@@ -130,7 +130,7 @@ Suppression = Annotated[
 ]
 Target = Annotated[
     str | None,
-    of_search("COLUMN", "What will be learned from the release: columns that tell of it count."),
+    of_search("COLUMN", "A column to be predicted from the release; keeps related columns finer."),
 ]
 
 
@@ -232,22 +232,22 @@ def read_files(
     ] = None,
     memory: Annotated[
         str | None,
-        of_files("SIZE", "Memory for the table at most, such as 4GB; the rest goes to disk."),
+        of_files("SIZE", "Most memory for the table, such as 4GB; the rest goes to disk."),
     ] = None,
     cells: Annotated[
         int | None,
         of_files(
             "N",
-            "Different rows held in memory at most; a table with more is worked on in parts.",
+            "Most distinct rows held in memory; a table with more is processed in parts.",
             min=1,
         ),
     ] = None,
     engine: Annotated[
-        str | None, of_files("NAME", "What reads and counts files: duckdb (default) or spark.")
+        str | None, of_files("NAME", "Engine that reads and counts files: duckdb (default), spark.")
     ] = None,
     query: Annotated[
         str | None,
-        of_files("SQL", "The table is the result of this SELECT, in the database at FILE."),
+        of_files("SQL", "Use the result of this SELECT in the database at FILE as the table."),
     ] = None,
     sheet: Annotated[
         str | None, of_files("NAME", "Sheet of an Excel file, if not the first.")

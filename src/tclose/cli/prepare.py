@@ -45,10 +45,14 @@ def demo(
     force: options.Force = False,
     effort: Annotated[
         float,
-        option("SECONDS", "Search as much as an ordinary core does in so many seconds.", min=0),
+        option(
+            "SECONDS",
+            "Amount of work for the search, in seconds of an ordinary processor core.",
+            min=0,
+        ),
     ] = 10,
 ) -> None:
-    """Run every step once on a made-up hospital table: audit, anonymize, verify, report."""
+    """Run all steps on a made-up hospital table: audit, anonymize, verify, report."""
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences
     from tclose.report.render.saving import save_document
@@ -77,9 +81,9 @@ def demo(
     check = (output / "release.csv", "--certificate", certificate, "--policy", policy)
     _print_comparison(before, release)
     console.stdout().print(
-        f"\nRelease: {output / 'release.csv'} (certificate, plan and policy beside it)\n"
-        f"Report: {output / 'report.html'} (opens in any browser; as text: "
-        f"{output / 'report.txt'}); its worst class as a picture: {output / 'worst-class.svg'}\n"
+        f"\nRelease: {output / 'release.csv'} (certificate, plan and policy in the same folder)\n"
+        f"Report: {output / 'report.html'} (open it in a browser; as text: "
+        f"{output / 'report.txt'}); picture of the worst class: {output / 'worst-class.svg'}\n"
         f"Check it yourself: {console.compose_command('verify', *check)}",
         soft_wrap=True,
         markup=False,
@@ -94,17 +98,17 @@ def _print_comparison(before: Audit, release: Release) -> None:
         ("classes", f"{before.classes:,}", f"{after.classes:,}"),
     ]
     for raw, kept in zip(before.requirements, after.requirements, strict=False):
-        broken = "" if raw.holds else f", {raw.failing_rows:,} rows in classes that break it"
+        broken = "" if raw.holds else f", {raw.failing_rows:,} rows in failing classes"
         rows.append(
             (
-                f"{raw.title} (asked: {raw.required})",
+                f"{raw.title} (required: {raw.required})",
                 f"{raw.achieved_text}{broken}",
                 f"{kept.achieved_text}, {'holds' if kept.holds else 'FAILS'}",
             )
         )
     rows.append(("the promise", "broken" if before.holds is False else "holds", "holds"))
-    rows.append(("loss (0 exact, 1 nothing left)", "0", f"{release.loss.overall:.4f}"))
-    console.print_table("Before and after", ("", "the table as it stands", "the release"), rows)
+    rows.append(("loss (0: unchanged, 1: suppressed)", "0", f"{release.loss.overall:.4f}"))
+    console.print_table("Before and after", ("", "raw table", "release"), rows)
 
 
 @console.guard
@@ -114,7 +118,7 @@ def generate(
     seed: Seed = 1,
     force: options.Force = False,
 ) -> None:
-    """Write a made-up hospital table: no real person, but realistic relations and gaps."""
+    """Write a made-up hospital table with realistic relations and missing values."""
     from tclose.data.io.files import write_table
     from tclose.sample import HOSPITAL_SCHEMA, hospital_blocks
 
@@ -135,24 +139,24 @@ def init(
     file: options.Table,
     output: Annotated[
         Path | None,
-        option("POLICY", "The policy file to write; printed if not given.", "--output", "-o"),
+        option("POLICY", "The policy file to write. Default: print it.", "--output", "-o"),
     ] = None,
     force: options.Force = False,
     ask: Annotated[
         bool | None,
         option(
             None,
-            "Whether to ask about doubtful columns one by one; usual on a terminal.",
+            "Whether to ask about doubtful columns one by one. Default: on a terminal.",
             "--ask/--no-ask",
         ),
     ] = None,
     *,
     reading: options.ReadingOptions,
 ) -> None:
-    """Draft a commented policy: kinds, counts, and a suggested role for every column.
+    """Draft a policy with a suggested role for every column.
 
-    Suggestions end in a question mark, and the draft does not run until they are confirmed.
-    Doubts are written beside their columns, or asked about on a terminal.
+    Suggestions end in a question mark, and the draft cannot be used until they are confirmed.
+    Doubtful columns are marked by a comment, or asked about on a terminal.
     """
     from tclose.data.io.files import refuse_overwriting, write_text
 
@@ -245,7 +249,7 @@ def schema(
 @policies.command("schema")
 @console.guard
 def print_policy_schema() -> None:
-    """Print the JSON Schema of a policy, for editors that check while one types."""
+    """Print the JSON Schema of a policy, for editors."""
     schema(FileKind.POLICY)
 
 
@@ -261,7 +265,7 @@ def check(
     reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Report everything that is wrong with a policy, by itself or for a table.
+    """Report all errors in a policy, optionally for a table.
 
     With a table, also which promises no release of it can keep, and how large classes must be.
     """
@@ -298,7 +302,7 @@ def import_arx(
         bool, option("", "Also write the project's own table, which is raw data.", "--table")
     ] = False,
 ) -> None:
-    """Make a policy of an ARX project: roles, hierarchies, privacy models, suppression limit.
+    """Convert an ARX project to a policy: roles, hierarchies, models, suppression limit.
 
     What a policy cannot express is printed, and stands in it as a comment.
     """
@@ -331,12 +335,12 @@ def import_arx(
 def confirm(
     policy: PolicyArgument,
     t: Annotated[
-        str | None, option("T", "Write this t at every sensitive column that has no promise yet.")
+        str | None, option("T", "Add this t to every sensitive column that has no requirement yet.")
     ] = None,
 ) -> None:
-    """Confirm every role that is still only suggested: removes the question marks.
+    """Confirm all suggested roles in a draft by removing the question marks.
 
-    `anonymize` needs a promise for every sensitive column: give a t here, or write one at each.
+    `anonymize` needs a requirement for every sensitive column: give --t, or add one to each.
     """
     from tclose.data.io.files import write_text
     from tclose.policy.draft import confirm_roles, list_doubtful
@@ -349,10 +353,10 @@ def confirm(
     console.say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     if count and (doubtful := list_doubtful(drafted)):
         names = ", ".join(doubtful)
-        console.say(f"something was doubtful at {names}: read what stands beside before you go on")
+        console.say(f"doubtful columns: {names}; read the comments beside them before you continue")
     confirmed, problems = parse_policy(read_raw(policy))
     if problems or confirmed is None:
         raise PolicyError(problems)
     if confirmed.unprotected:
         columns = ", ".join(confirmed.unprotected)
-        console.say(f"nothing is promised yet of {columns}: write a t there, or give --t")
+        console.say(f"no requirement yet for: {columns}; add a t in the policy, or use --t")

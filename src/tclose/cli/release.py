@@ -37,7 +37,7 @@ def anonymize(
     certificate: options.CertificateFile = None,
     plan: Annotated[
         Path | None,
-        option("PLAN", "Also write a plan (JSON), by which `tclose apply` recodes later tables."),
+        option("PLAN", "Also write a plan (JSON), with which `tclose apply` recodes later tables."),
     ] = None,
     *,
     method: options.Method = None,
@@ -46,14 +46,14 @@ def anonymize(
         bool,
         options.of_search(
             "",
-            "Search a stricter promise where the one in the policy cannot be proved.",
+            "Search under a stricter promise if the one in the policy cannot be proved.",
             "--fallback",
         ),
     ] = False,
     polish: Annotated[
         bool | None,
         options.of_search(
-            "", "Whether to improve on what the method's paper describes.", "--polish/--no-polish"
+            "", "Whether to improve the result of the published method.", "--polish/--no-polish"
         ),
     ] = None,
     report: options.Report = None,
@@ -85,9 +85,9 @@ def anonymize(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Search a release that keeps the promise and loses little; write, recount, certify it.
+    """Anonymize a table: search, write, verify and certify a release.
 
-    The file appears only after it has been read back and every requirement recounted on it.
+    The file appears only after it has been read back and every requirement verified on it.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_release
@@ -222,11 +222,11 @@ def apply(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Recode next month's rows by the levels, cuts or classes of an earlier release.
+    """Recode new rows with the plan of an earlier release.
 
-    Classes are widened where a new row needs it. Rows that no class covers, or that would break
-    the promise, are left out and counted. The promise is that of the plan's own policy unless one
-    is given; files that it names are looked for beside the plan.
+    Classes are widened to cover new rows where possible. Rows that no class covers, or that would
+    break the promise, are left out and counted. The promise is that of the plan's policy unless
+    --policy is given; files that the policy names are looked for in the folder of the plan.
     """
     from tclose.recode import Plan
     from tclose.report.summaries import summarize_release
@@ -268,7 +268,7 @@ def split(
     ] = None,
     kind: Annotated[
         str | None,
-        option("KIND", "Kind of the files: csv, parquet or arrow; that of FILE if not given."),
+        option("KIND", "Format of the files: csv, parquet or arrow. Default: that of FILE."),
     ] = None,
     method: Annotated[
         str | None,
@@ -287,10 +287,10 @@ def split(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Publish a table as several that keep the promise together; write, verify, certify them.
+    """Publish a table as several tables without links between them; verify and certify them.
 
-    anatomy: exact quasi-identifiers, and beside them counts of sensitive values per group. slicing:
-    sets of columns, shuffled within groups. projections: a release per set of sensitive attributes.
+    anatomy: exact quasi-identifiers, and counts of sensitive values per group. slicing: sets of
+    columns, shuffled within groups. projections: one release per set of sensitive attributes.
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
     """
@@ -372,9 +372,9 @@ def frontier(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a stricter or a milder promise would cost: loss against t, or against k.
+    """Show how the information loss depends on t or k.
 
-    Nothing is released. Ctrl-C stops and keeps the points that are done.
+    Nothing is released. Ctrl-C stops and keeps the finished points.
     """
     from tclose.data.io.files import write_text
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
@@ -421,10 +421,10 @@ def lattice(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show which generalizations of whole columns keep the promise, and which loses least.
+    """Show which full-domain generalizations satisfy the promise, and which loses least.
 
-    Up to 20 000 generalizations are judged one by one, and up to 5 000 are drawn. Of more, the
-    best is searched for, with a bound on what any of them loses.
+    Up to 20 000 generalizations are judged one by one, and up to 5 000 are drawn. Of more, only
+    the best is searched, with a lower bound of the loss.
     """
     from tclose.data.io.files import write_text
     from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
@@ -467,7 +467,7 @@ def methods(as_json: options.AsJson = False) -> None:
 
 @console.guard
 def distances(as_json: options.AsJson = False) -> None:
-    """Compare the distances for t-closeness: which of them for what.
+    """Compare the distances for t-closeness and their uses.
 
     Computes every distance on the papers' own pairs of distributions, and checks the properties
     that the (n, t)-closeness paper asks of a measure.

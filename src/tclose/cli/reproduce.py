@@ -116,9 +116,7 @@ def closeness(
     output: Folder = Path("tclose-closeness"),
     effort: Annotated[
         float,
-        option(
-            "SECONDS", "Search each promise as an ordinary core does in so many seconds.", min=0
-        ),
+        option("SECONDS", "Amount of work per search, in seconds of an ordinary core.", min=0),
     ] = 5.0,
     force: options.Force = False,
 ) -> None:

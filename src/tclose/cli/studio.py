@@ -17,20 +17,18 @@ LOCAL = "127.0.0.1"
 def studio(
     file: Annotated[
         options.Place | None,
-        options.table_argument(
-            metavar="TABLE", help="The table; without it, the page asks for one."
-        ),
+        options.table_argument(metavar="TABLE", help="The table. Default: the page asks for one."),
     ] = None,
     policy: options.PolicyFile = None,
     project: Annotated[
         Path | None,
-        option("FOLDER", "Folder that keeps the work; TABLE.studio here if not given."),
+        option("FOLDER", "Project folder. Default: TABLE.studio in the current folder."),
     ] = None,
     port: Annotated[
-        int, option("N", "Port of the page; a free one if not given.", min=0, max=65535)
+        int, option("N", "Port of the page. Default: any free port.", min=0, max=65535)
     ] = 0,
     host: Annotated[
-        str, option("ADDRESS", "Address to listen on; only this machine reaches the default.")
+        str, option("ADDRESS", "Address to listen on. Default: reachable only from this computer.")
     ] = LOCAL,
     browser: Annotated[
         bool, option(None, "Whether to open the page in a browser.", "--browser/--no-browser")
@@ -38,10 +36,10 @@ def studio(
     *,
     reading: options.ReadingOptions,
 ) -> None:
-    """Do the whole work on a page in your browser: open, look, search, compare, release.
+    """Work on a local web page: open, audit, search, compare, release.
 
-    The page is served by this machine to this user only. Whatever is clicked there is a policy
-    file and a command as well, and closing it loses nothing: the same folder continues.
+    Only this user on this computer can open the page. Every setting corresponds to a policy and a
+    command. To continue later, start the studio with the same project folder.
     """
     try:
         from tclose.studio.server import ServerSettings, Studio
@@ -60,7 +58,7 @@ def studio(
     )
     if host != LOCAL:
         console.stderr().print(
-            f"Warning: whoever can reach {host} and sees the address below can see the table. "
+            f"Warning: anyone who can reach {host} and sees the address below can see the table. "
             "The connection is not encrypted.",
             style="bold",
         )

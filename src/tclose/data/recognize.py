@@ -430,7 +430,7 @@ def describe_exposed(
             )
         if told:
             how = "told in sets" if in_sets else "released as they are"
-            how = "told as they are or in groups" if in_groups else how
+            how = "released as they are or in groups" if in_groups else how
             remedy = "Make it an identifier"
             if policy.columns[name].role == "sensitive" and _are_numbers(values):
                 remedy = "Round it (clean = { round = … }), make it an identifier"

@@ -33,7 +33,7 @@ WISHES = {
     "non-negativity": "no distance is negative",
     "probability scaling": "from 1 % to 11 % is farther than from 40 % to 50 %",
     "zero probabilities": "defined where the table lacks a value of the class",
-    "semantic awareness": "values that mean nearly the same are near",
+    "semantic awareness": "values with similar meanings are close",
 }
 Counts = Sequence[int]
 Pair = tuple[Counts, Counts]

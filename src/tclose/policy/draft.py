@@ -198,10 +198,10 @@ def suggest(profile: Profile) -> Suggestion:
     'quasi'
     """
     if profile.kind == "nested":
-        reason = "lists or structures cannot be grouped; make sure they tell nothing"
-        return Suggestion("insensitive", reason, "does it tell something about people?")
+        reason = "lists or structures cannot be grouped; make sure that they reveal nothing"
+        return Suggestion("insensitive", reason, "does it reveal something about people?")
     if profile.distinct <= 1 and all(look in CODED for look, _ in profile.looks):
-        return Suggestion("insensitive", "it is the same in every row")
+        return Suggestion("insensitive", "the same in every row")
     return _suggest_by_values(profile) or _suggest_by_name(profile) or _suggest_by_counts(profile)
 
 
@@ -214,10 +214,10 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
     ]
     if shares[0][0] in CODED:
         if profile.is_nearly_unique and shares[0][0] != MONEY:
-            reason = f"nearly every row has a value of its own, though they look like {found[0]}"
-            return Suggestion("identifier", reason, "does it number people, or say what they have?")
+            reason = f"almost every value is unique, although the values look like {found[0]}"
+            return Suggestion("identifier", reason, "does it identify people, or is it sensitive?")
         return Suggestion("sensitive", f"its values are {found[0]}")
-    reason = f"its values are or hold {', '.join(found)}"
+    reason = f"its values are or contain {', '.join(found)}"
     doubt = "may it be left out, or can it be cleaned?" if shares[0][1] < 0.5 else ""
     return Suggestion("identifier", reason, doubt)
 
@@ -229,14 +229,14 @@ def _suggest_by_name(profile: Profile) -> Suggestion | None:
     if IDENTIFIER.search(word):
         repeats = share < FEW and profile.rows >= 50
         if repeats:
-            doubt = f"does it name people? it has only {profile.distinct:,} values"
+            doubt = f"does it identify people? it has only {profile.distinct:,} values"
         if not (repeats and (is_sensitive or is_quasi)):
             return Suggestion("identifier", "its name says that it identifies a person", doubt)
     if is_sensitive and not (profile.kind == "date" and is_quasi):
-        reason = "its name speaks of something people keep to themselves"
+        reason = "its name suggests something confidential"
         return Suggestion("sensitive", reason, doubt)
     if is_quasi:
-        return Suggestion("quasi", "others may know it, and it narrows people down", doubt)
+        return Suggestion("quasi", "others may know it, and it helps to identify people", doubt)
     return None
 
 
@@ -245,10 +245,14 @@ def _suggest_by_counts(profile: Profile) -> Suggestion:
     if profile.kind == "date":
         return Suggestion("quasi", "a date that others may know")
     if profile.is_nearly_unique and is_name:
-        doubt = "" if profile.kind != "number" else "is it a number of a person, or a measurement?"
-        return Suggestion("identifier", "nearly every row has a value of its own", doubt)
-    doubt = "could others know it, or is it what must not be learned?"
-    return Suggestion("quasi", "nothing is known about it; the cautious guess", doubt)
+        doubt = (
+            ""
+            if profile.kind != "number"
+            else "does the number identify a person, or is it a measurement?"
+        )
+        return Suggestion("identifier", "almost every value is unique", doubt)
+    doubt = "could others know it, or is it sensitive?"
+    return Suggestion("quasi", "nothing is known about it; this is the cautious choice", doubt)
 
 
 def list_questions(profiles: Sequence[Profile]) -> list[Question]:
@@ -268,13 +272,13 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
         if suggestion.role not in ("quasi", "sensitive") and not suggestion.doubt:
             continue
         if len(profile.date_formats) > 1:
-            text = "its dates do not tell which comes first, the month or the day"
+            text = "its dates do not show whether the month or the day comes first"
             questions.append(Question(profile.name, "dates", text, ("month", "day")))
         if profile.unread:
             text = f"{_describe_unread(profile)}: do they count as missing?"
             questions.append(Question(profile.name, "unreadable", text, YES_NO))
         if len(profile.decimals) > 1:
-            text = "its amounts do not tell whether a mark parts thousands or decimals: decimals?"
+            text = "its amounts do not show which mark separates decimals: which one?"
             questions.append(Question(profile.name, "decimal", text, tuple(DECIMAL_WORDS)))
         if profile.nulls:
             marks = ", ".join(map(repr, profile.nulls))
@@ -295,23 +299,23 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
     """
     given = answers or {}
     head = [
-        f"# A first policy for {source}, drafted from its columns. Nothing is decided yet:",
-        "# every role below is a suggestion that ends in a question mark. Read each, correct it,",
-        "# and remove the mark (or confirm all that are left with `tclose policy confirm`).",
-        "# A policy with question marks does not run.",
+        f"# Draft of a policy for {source}, made from its columns. Nothing is decided yet:",
+        "# every role is a suggestion that ends in a question mark. Check and correct each role",
+        "# and remove the mark, or confirm all remaining ones with `tclose policy confirm`.",
+        "# A policy with question marks cannot be used.",
         "#",
-        "# identifier   names a person outright; never released",
-        "# quasi        could be known to others and narrows people down",
+        "# identifier   identifies a person directly; not released",
+        "# quasi        could be known to others and helps to identify a person",
         "# sensitive    what must not be learned about a person",
         "# insensitive  neither",
-        "# count, weight, subject: where a row is not just one row of one person, a column may say",
-        "# for how many it stands, what it weighs, or whose it is",
+        "# count, weight, subject: how many rows a row represents, its survey weight, or which",
+        "# person it belongs to",
         "#",
-        "# A hierarchy of a quasi column is suggested as a comment: without one each class is",
-        "# released as its own interval or set, which loses less. Full-domain methods and",
-        "# (n, t)-closeness need it, and it gives round bands.",
+        "# Hierarchies of quasi columns are suggested as comments. Without one each class is",
+        "# released as its own interval or set, which loses less. Full-domain methods and (n, t)-",
+        "# closeness need hierarchies; they also give round intervals.",
         "",
-        "k = 5                          # least number of rows that look alike",
+        "k = 5                          # smallest number of rows that look alike",
         "",
         "[columns]",
     ]
@@ -321,7 +325,7 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
         role, mark = suggestion.role, "?"
         reason = suggestion.reason
         if (profile.name, "role") in given:
-            role, mark, reason = given[profile.name, "role"], "", "as answered"
+            role, mark, reason = given[profile.name, "role"], "", "your answer"
         elif suggestion.doubt:
             reason = f"{reason}. DOUBTFUL: {suggestion.doubt}"
         if role in ("identifier", "insensitive"):
@@ -344,7 +348,7 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
     if profile.folded:
         lines.append(
             '# clean = { trim = true, case = "lower" }  '
-            f"# {profile.distinct:,} spellings would become {profile.folded:,}"
+            f"# {profile.distinct:,} spellings become {profile.folded:,}"
         )
     if role.startswith("quasi"):
         return lines + suggest_hierarchy(profile)
@@ -361,17 +365,17 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
         and profile.distinct > FEW * profile.rows / 5
     ):
         lines.append(
-            "# so many values without an order are close only in very large classes: group them"
+            "# with so many unordered values only very large classes are close: group them"
             " (hierarchy),"
         )
-        lines.append("# shorten them beforehand, or leave the column out (identifier)")
+        lines.append("# shorten them first, or leave the column out (identifier)")
     if profile.kind == "number" and profile.is_nearly_unique:
         unit = choose_widths(profile)[0]
-        lines.append(f"# clean = {{ round = {unit} }}  # nearly every value finds its row again")
+        lines.append(f"# clean = {{ round = {unit} }}  # almost every value is unique")
     return [
         *lines,
         f'distance = "{distance}"  # or {others}, hierarchical (needs a hierarchy)',
-        "# t = 0.2  # largest distance from the whole table; yours to choose, no rule gives it",
+        "# t = 0.2  # largest distance from the whole table; choose it yourself",
     ]
 
 
@@ -380,7 +384,7 @@ def _nulls_line(profile: Profile, answer: str) -> list[str]:
     if not profile.nulls or answer == "no":
         return []
     marks = ", ".join(json.dumps(mark, ensure_ascii=False) for mark in profile.nulls)
-    why = "as answered" if answer else "these look like missing values; remove the line if not"
+    why = "your answer" if answer else "these look like missing values; remove the line if not"
     return [f"nulls = [{marks}]  # {why}"]
 
 
@@ -397,9 +401,9 @@ def _decimal_line(profile: Profile, answer: str) -> list[str]:
     if not profile.decimals:
         return []
     if answer:
-        return [f'decimal = "{DECIMAL_WORDS[answer]}"  # as answered']
+        return [f'decimal = "{DECIMAL_WORDS[answer]}"  # your answer']
     return [
-        "# DOUBTFUL: its amounts do not tell whether a mark parts thousands or decimals; choose:",
+        "# DOUBTFUL: its amounts do not show which mark separates decimals; choose one:",
         *(f'# decimal = "{mark}"' for mark in profile.decimals),
     ]
 
@@ -415,9 +419,9 @@ def _dates_line(profile: Profile, answer: str) -> list[str]:
         why = "no other order of day and month fits" if not profile.unread else "fits most values"
         return [f"date_format = {formats[0]}  # {why}"]
     if answer:
-        return [f"date_format = {formats[answer == 'day']}  # the {answer} first, as answered"]
+        return [f"date_format = {formats[answer == 'day']}  # the {answer} first, your answer"]
     return [
-        "# DOUBTFUL: its dates do not tell which comes first, the month or the day; choose one:",
+        "# DOUBTFUL: its dates do not show whether month or day comes first; choose one:",
         *(f"# date_format = {form}" for form in formats),
     ]
 
@@ -433,7 +437,7 @@ def _unread_line(profile: Profile, answers: Answers) -> list[str]:
     answer = answers.get((profile.name, "unreadable"), "")
     if not profile.unread or answer == "no":
         return []
-    why = "as answered" if answer else "correct them instead if they matter"
+    why = "your answer" if answer else "correct them instead if they matter"
     mark = "# " if _is_undecided(profile, answers) else ""
     return [f'{mark}unreadable = "missing"  # {_describe_unread(profile)}; {why}']
 

@@ -17,17 +17,17 @@ from tclose.search.frontier.curves import Curve, Frontier, Point, place_text, sh
 
 KNEE_RULE = (
     "The knee is the point farthest below the straight line between the ends of a curve, both axes "
-    "scaled to 1: suggested, not chosen."
+    "scaled to 1. It is only a suggestion."
 )
 PROPOSED = (
-    "Every point is what a search found within its share of the work, and keeps its promise; more "
-    "work may find less loss. No point is written or certified: that is what anonymize does."
+    "Every point is a release that satisfies its promise, found with its share of the effort; more "
+    "effort may find less loss. Points are not written or certified; anonymize does that."
 )
 LINE = 17
 HEADING = 56
-"""The height of a title, down to the words above the axis."""
-KEPT = "every point keeps its promise, and more work might find less loss"
-AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
+"""What a title takes, down to the words above the axis."""
+KEPT = "every point satisfies its promise; more effort may find less loss"
+AXES = {"t": "t: largest distance of a class from the table", "k": "k: least size of a class"}
 BAR = 24
 
 

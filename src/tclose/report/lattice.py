@@ -63,19 +63,19 @@ def describe_lattice(survey: Survey) -> str:
     """Describes how many nodes keep the promise, and the best one."""
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
-        words += f", {len(survey.holding):,} of which keep the promise; "
+        words += f", {len(survey.holding):,} of which satisfy the promise; "
         have, them = ("has", "it") if len(survey.minimal) == 1 else ("have", "them")
-        words += f"{len(survey.minimal):,} of these {have} nothing finer below {them} that does"
+        words += f"{len(survey.minimal):,} of these {have} no finer node below {them} that does"
     else:
-        words += ", too many to look at one by one"
-        words += " in the time allowed" if survey.lattice.size <= MOST_NODES else ""
+        words += ", too many to judge one by one"
+        words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
     if survey.best is None or survey.loss is None:
-        return f"{words}. No node keeps the promise."
+        return f"{words}. No node satisfies the promise."
     words += f". Best: {survey.name_node(survey.best)}; {survey.measure} loss {survey.loss:.4f}"
     if survey.proved:
-        return f"{words}; nothing is better."
+        return f"{words}; this is proved optimal."
     if survey.bound is None:
-        return f"{words}; how far from the best is not known."
+        return f"{words}; its distance from the optimum is unknown."
     return f"{words}; no node loses less than {survey.bound:.4f}."
 
 

@@ -39,8 +39,8 @@ CONFIRMATIONS: dict[bool | None, tuple[str, Tone]] = {
     None: ("unchecked", "aside"),
 }
 ENDED_BY_CLOCK = (
-    "The time limit ended the search: another run may find another release. An effort instead of "
-    "seconds gives equal bytes on any machine."
+    "The search was ended by its time limit: another run may find another release. With an effort "
+    "instead of seconds the result is the same on any machine."
 )
 STEPS = {
     "before": "before (B0)",
@@ -55,9 +55,9 @@ FIRST = "hybrid"
 """The method that is tried first; others challenge its result."""
 PLACEMENTS = {
     "levels": "New rows were recoded to the plan's levels.",
-    "cuts": "New rows were assigned by the plan's cuts.",
-    "classes": "New rows were assigned to the nearest class of the plan that still keeps the "
-    "promise.",
+    "cuts": "New rows were assigned to classes by the plan's cuts.",
+    "classes": "New rows were assigned to the nearest class of the plan in which the promise holds "
+    "with them.",
 }
 USES_SENSITIVE = (
     "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
@@ -79,14 +79,14 @@ def summarize_audit(
     if audit.promised:
         holds = Paragraph("The promise holds.", "good")
         parts.append(holds if audit.holds else Paragraph("The promise does NOT hold.", "bad"))
-        parts.append(tabulate_promised("What was promised", audit.requirements))
+        parts.append(tabulate_promised("Requirements", audit.requirements))
         parts += _list_worst(audit, values=values)
     else:
-        parts.append(Paragraph("Nothing was promised; this is what the table attains."))
-        parts.append(_tabulate_attained("What the table attains", audit.requirements))
+        parts.append(Paragraph("Without a promise, these are the values that the table attains."))
+        parts.append(_tabulate_attained("Measures", audit.requirements))
     measured = audit.measured if details else ()
     if measured:
-        parts.append(_tabulate_attained("Also measured", measured))
+        parts.append(_tabulate_attained("Further measures", measured))
     elif audit.measured and details is not None:
         more = f"{len(audit.measured)} further measures are not shown; --all shows them."
         parts.append(Paragraph(more, "aside"))
@@ -119,7 +119,7 @@ def tabulate_promised(title: str, verdicts: Sequence[Verdict]) -> Table:
         required = (OUTCOMES[verdict.holds][0], verdict.title, verdict.required or "")
         rows.append((*required, *_write(verdict), *failing))
     failures = ("classes failing", "rows in them")
-    headings = ("", "requirement", "asked", "attained", "worst class", *failures)
+    headings = ("", "requirement", "required", "attained", "worst class", *failures)
     return Table(title, headings, tuple(rows), (2, 3, 4, 5, 6), tones)
 
 
@@ -146,7 +146,7 @@ def _list_worst(audit: Audit, *, values: bool) -> Iterator[Table]:
         rows.append((*counts, *(who if values else ()), broken))
     if rows:
         about = ("quasi-identifiers",) if values else ()
-        headings = ("class", "rows", *about, "breaks, and by how much")
+        headings = ("class", "rows", *about, "fails, and by how much")
         yield Table("Worst classes", headings, tuple(rows), (0, 1))
 
 
@@ -156,27 +156,27 @@ def summarize_release(release: Release) -> list[Part]:
     if (instead := release.certificate.fallback) is not None:
         where = f"{instead[0].upper()}{instead[1:]}. {where}"
     losses = tuple((name, f"{loss:.4f}") for name, loss in release.loss.columns.items())
-    headings = ("quasi-identifier", "loss (0 exact, 1 nothing left)")
+    headings = ("quasi-identifier", "loss (0: unchanged, 1: suppressed)")
     parts: list[Part] = [
         Paragraph(
             f"{where}{rows_text(release.audit.rows)} in {classes_text(release.classes)}, mean size "
             f"{release.sizes.mean:.1f}, loss {release.loss.overall:.4f}.",
             "strong",
         ),
-        Paragraph("The promise holds; it was recounted on what was written.", "good"),
+        Paragraph("The promise holds. It was verified on the written release.", "good"),
         *(Paragraph(f"Warning: {text}", "bad") for text in release.certificate.warnings or ()),
         *(Paragraph(notice, "note") for notice in _list_notices(release)),
         *(Paragraph(f"Note: {note}", "note") for note in release.notes),
         *(Paragraph(sentence, "aside") for sentence in _describe_recoding(release)),
-        tabulate_promised("What was promised", release.audit.requirements),
-        Table("What was lost", headings, losses, (1,)),
+        tabulate_promised("Requirements", release.audit.requirements),
+        Table("Information loss", headings, losses, (1,)),
     ]
     if release.outcome is not None and release.outcome.tried:
         tried = tuple(
             (trial.step, f"{trial.loss:.4f}", f"{trial.seconds:.1f}")
             for trial in choose_trials(release.outcome)
         )
-        parts.append(Table("What was tried", ("step", "loss", "seconds"), tried, (1, 2)))
+        parts.append(Table("Search steps", ("step", "loss", "seconds"), tried, (1, 2)))
     if release.plan is None or release.plan.uses_sensitive:
         parts.append(Paragraph(USES_SENSITIVE, "aside"))
     return parts
@@ -196,7 +196,7 @@ def _list_notices(release: Release) -> Iterator[str]:
             yield f"The hierarchy of {name} is not the one that the plan was made with."
     if (masked := release.certificate.masked) is not None:
         for name, count in masked.rows.items():
-            done = "hidden" if masked.how == "hide" else "released as a group"
+            done = "hidden" if masked.how == "hide" else "generalized to a group"
             yield f"{rows_text(count)}: {name} {done}, at a cost of {masked.cost:.4f}."
     if (leftover := release.leftover) is not None:
         for count, what in (
@@ -219,12 +219,12 @@ def _describe_recoding(release: Release) -> Iterator[str]:
         yield f"Chosen: {release.outcome.why}."
     if (target := release.certificate.target) is not None:
         weights = (f"{name} {float(Fraction(each)):g}" for name, each in target.weights.items())
-        yield f"Columns weighted by what they say about {target.column}: {', '.join(weights)}."
+        yield f"Columns weighted by information on {target.column}: {', '.join(weights)}."
     if release.applied is not None:
         yield PLACEMENTS[release.applied.way]
     if release.plan is not None and release.plan.levels is not None:
         levels = ", ".join(f"{name} {level}" for name, level in release.plan.levels.items())
-        yield f"Whole columns are recoded to one level each (0: as they are): {levels}."
+        yield f"Each column is recoded to a single level (0: unchanged): {levels}."
     if (proof := release.certificate.optimality) is not None:
         if proof.optimal:
             yield f"No other choice of levels loses less ({proof.measure})."
@@ -246,7 +246,7 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
     yield from list(_fold_repeated(steps.pop(chosen)))[-MOST_STEPS:]
     for name, trials in steps.items():
         best = min(trials, key=lambda trial: trial.loss)
-        yield replace(best, step=f"{name or FIRST}: its best")
+        yield replace(best, step=f"{name or FIRST}: its best step")
 
 
 def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:
@@ -270,9 +270,9 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     if report.beliefs:
         parts.append(tabulate_beliefs(report))
     if report.found:
-        parts.append(_tabulate("What was found", report.found))
+        parts.append(_tabulate("Attacks that found something", report.found))
     if quiet:
-        parts.append(_tabulate("What found nothing", quiet))
+        parts.append(_tabulate("Attacks that found nothing", quiet))
     parts += [Paragraph(f"Not tried: {reason}", "aside") for reason in report.not_tried]
     return parts
 
@@ -286,7 +286,7 @@ def summarize_person(belief: PersonBelief) -> list[Part]:
     )
     headings = (belief.attribute, *STEPS.values())
     parts: list[Part] = [Paragraph(sentence, "strong") for sentence in belief.sentences]
-    parts.append(Table("What is believed", headings, rows, (1, 2, 3)))
+    parts.append(Table("Probability of each value", headings, rows, (1, 2, 3)))
     if len(lines) > MOST_VALUES:
         parts.append(Paragraph(f"{len(lines) - MOST_VALUES:,} more values: --json", "aside"))
     return parts
@@ -306,7 +306,7 @@ def tabulate_beliefs(report: AttackReport) -> Table:
     """Tabulates how often the best guess at each sensitive attribute is right, step by step."""
     beliefs = ((belief.attribute, belief.guess) for belief in report.beliefs)
     rows = tuple((name, *(share_text(chance) for chance in guess)) for name, guess in beliefs)
-    headings = ("attribute", "nothing known", "the table known", "the class known")
+    headings = ("attribute", "without knowledge", "table known", "class known")
     return Table("How often the best guess is right", headings, rows, (1, 2, 3))
 
 
@@ -317,7 +317,7 @@ def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
         counts = (f"{finding.affected:,}", share_text(finding.share))
         worst = ", ".join(str(number) for number in finding.classes[:5])
         rows.append((*about, *counts, finding.sentence, worst))
-    headings = ("attack", "attribute", "rows", "of all", "in words", "worst classes")
+    headings = ("attack", "attribute", "rows", "share", "result", "worst classes")
     tones: list[Tone] = ["bad" if finding.found else "good" for finding in findings]
     return Table(title, headings, tuple(rows), (2, 3), tuple(tones))
 
@@ -339,18 +339,18 @@ def summarize_distances(comparison: DistanceComparison) -> list[Part]:
     tones: list[Tone] = ["good" if len(each.meets) == len(WISHES) else "note" for each in kinds]
     return [
         Table(
-            "Which distance for what",
+            "Uses of the distances",
             ("distance", "for"),
             tuple((k.distance, k.suits) for k in kinds),
         ),
-        Table("On the papers' examples", headings, values, (1, 2, 3, 4, 5)),
+        Table("Distances of example pairs", headings, values, (1, 2, 3, 4, 5)),
         Paragraph(
             "Alike and spread: of nine salaries, 3K to 11K, the lowest three, and 6K, 8K and 11K; "
             "for the hierarchical distance three diseases of the stomach, and two with one of the "
             "lung (Li 2007, Tables 4 and 5).",
             "aside",
         ),
-        Table("Properties", ("distance", *WISHES), wishes, (), tuple(tones)),
+        Table("Desired properties", ("distance", *WISHES), wishes, (), tuple(tones)),
         *(Paragraph(f"{wish}: {meaning}.", "aside") for wish, meaning in WISHES.items()),
     ]
 
@@ -365,10 +365,10 @@ def write_distance(number: float) -> str:
 
 
 def summarize_utility(utility: Utility) -> list[Part]:
-    """Summarizes every measure, then each column's part, then further numbers."""
-    linked = "row by row" if utility.row_by_row else "by what each value covers"
+    """Every measure, then what each column contributes, then the further numbers."""
+    linked = "row by row" if utility.row_by_row else "by the values that each value covers"
     words = (
-        f"{utility.release} beside {utility.original}: {rows_text(utility.rows)}, "
+        f"{utility.release} compared with {utility.original}: {rows_text(utility.rows)}, "
         f"{utility.left_out:,} left out, {classes_text(utility.classes)}; compared {linked}."
     )
     rows = []
@@ -377,7 +377,7 @@ def summarize_utility(utility: Utility) -> list[Part]:
         meaning = f"{measure.meaning}; {measure.note}" if measure.note else measure.meaning
         rows.append((measure.name, value, meaning))
     headings = ("measure", "value", "meaning")
-    lost = Table("What is lost, and what is left", headings, tuple(rows), (1,))
+    lost = Table("Utility", headings, tuple(rows), (1,))
     parts: list[Part] = [Paragraph(words, "strong"), lost]
     if shown := [measure for measure in utility.measures if measure.columns]:
         parts.append(_tabulate_columns(shown))
@@ -394,4 +394,4 @@ def _tabulate_columns(shown: Sequence[Measure]) -> Table:
         values = (measure.columns.get(name) for measure in shown)
         rows.append((name, *("" if value is None else number_text(value) for value in values)))
     headings = ("quasi-identifier", *(measure.name for measure in shown))
-    return Table("Column by column", headings, tuple(rows), tuple(range(1, len(headings))))
+    return Table("By column", headings, tuple(rows), tuple(range(1, len(headings))))

@@ -16,7 +16,7 @@ from tclose.studio.table import ColumnCounts, show_value
 from tclose.studio.visit import Visit, is_whole
 
 KINDS = {
-    "": "none: each class has its own interval or set",
+    "": "none: each class is released as its own interval or set",
     "intervals": "intervals, by widths",
     "cuts": "ranges, by cut points",
     "prefix": "first characters that are kept",

@@ -88,7 +88,7 @@ def measure_entropy(pair: Pair) -> Measure:
     counted in the original (Gionis and Tassa 2009); a row left out −log₂(rows with v / all rows).
     Divided by the cost of leaving everything out: 0 exact, 1 nothing left.
     """
-    meaning = "bits needed to restore the original values, of all bits"
+    meaning = "bits needed to restore the original values, as a share of all bits"
     if pair.central:
         return Measure("entropy", None, meaning, note=NOT_CENTRAL)
     columns, bits, whole = {}, 0.0, 0.0
@@ -136,7 +136,7 @@ def measure_squares(pair: Pair) -> Measure:
     class; a row left out by the mean of the table (Domingo-Ferrer and Mateo-Sanz 2002). 0 exact,
     1 as good as the mean alone.
     """
-    meaning = "squared distance of rows from what represents them, of all squared distance"
+    meaning = "squared distance of rows from their released values, as a share of the total"
     numbers = [at for at, boxes in enumerate(pair.covering.columns) if boxes.number is not None]
     if not numbers:
         return Measure("squares", None, meaning, note="no quasi-identifier is a number or a date")
@@ -251,8 +251,8 @@ def class_sizes(size: Counts, rows: int) -> Sizes:
 
 
 def measure_discernibility(pair: Pair) -> Measure:
-    """Measures between n (all rows alone) and n² (all rows equal); `share` is of n²."""
-    meaning = "sum over rows of the rows that look the same"
+    """Between n (everybody stands alone) and n² (nobody can be told apart); `share` is of n²."""
+    meaning = "number of indistinguishable rows, summed over all rows"
     cost = class_sizes(pair.size, pair.rows).discernibility
     return Measure("discernibility", float(cost), meaning, numbers={"share": cost / pair.rows**2})
 

@@ -41,22 +41,22 @@ def find_caveats(bound: BoundTable) -> Iterator[str]:
         if spec is not None and lost:
             yield (
                 f"{lost:,} distinct values of {name!r} are not in the built-in hierarchy "
-                f"{spec.builtin!r}: they have no group but everything"
+                f"{spec.builtin!r}: they can only be generalized to everything"
             )
     if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
         yield (
             f"sizes and distributions count persons ({classes.everyone:,} in column "
-            f"{counting[1]!r}), not rows; rows of one person can be told to belong together, so "
-            "whoever knows several of a person's rows can look for who is in all their classes"
+            f"{counting[1]!r}), not rows; the rows of one person are linked, so someone who "
+            "knows several of them can look for a person who is in all their classes"
         )
     if counting is not None and counting[0] == "weight":
         table = bound.source.group([*classes.quasi, counting[1]])
         alone = int(np.count_nonzero(table.column(ROWS).to_numpy() == 1))
         if 2 * alone >= classes.n_rows:
             yield (
-                f"the weight (column {counting[1]!r}) is released as it is, and {alone:,} of "
+                f"the weight (column {counting[1]!r}) is released unchanged, and {alone:,} of "
                 f"{rows_text(classes.n_rows)} have one that no other row of their class has: "
-                "whoever knows a person's weight finds the row"
+                "someone who knows a person's weight can find the row"
             )
 
 

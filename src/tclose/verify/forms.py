@@ -37,16 +37,16 @@ ONE_RELEASE = "publish one release (`tclose anonymize`)"
 CAVEATS: dict[Form, tuple[str, ...]] = {
     "anatomy": (
         "The quasi-identifiers are exact: who is in the table, and in which group, is public.",
-        "Whoever learns from the release how quasi-identifiers go with sensitive values may guess "
-        "better than the groups allow; that is measured below, not promised.",
+        "Someone who learns from the release how quasi-identifiers are associated with sensitive "
+        "values may guess better than the groups allow; this is measured below, not promised.",
     ),
     "slicing": (
-        "Every value of a quasi-identifier is exact: who is in the table can often be told.",
-        "Tuples of one set stand together as they were; only links between sets are broken.",
+        "All quasi-identifiers are exact, so it is often visible who is in the table.",
+        "Tuples of one set are unchanged; only links between sets are broken.",
     ),
     "projections": (
-        "Each projection keeps the promise by itself; what all of them tell together is measured "
-        "below, not promised.",
+        "Each projection keeps the promise by itself; what all of them reveal together is "
+        "measured below, not promised.",
     ),
 }
 """What a form does not protect; told with every release."""

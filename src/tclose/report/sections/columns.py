@@ -45,17 +45,17 @@ def make_columns_section(subject: Subject) -> Section:
     made = [_describe_column(subject, name) for name in policy.columns]
     cards = tuple(sorted(made, key=lambda card: card.chart is None))  # those with most to say first
     words = (
-        "0% lost means that a column is as it was, 100% that nothing of it is left; in between, it "
+        "0% lost means that a column is unchanged, 100% that all its information is lost. The loss "
         "is the share of the column's range that a released value covers on average."
     )
     title = "What was done to each column"
     if subject.kind == "audit":
-        words, title = "What each column is, and how its values are spread.", "Each column"
+        words, title = "The role of each column and the distribution of its values.", "Each column"
     if not subject.internal:
-        words += " Typical values are made up: they show the form, not the content."
+        words += " Typical values are made up: they show the format, not the content."
         if subject.before is not None:
-            words += " Where nothing is drawn for before, there are few rows, or a few that"
-            words += " could be computed from the others."
+            words += " Distributions before the release are not drawn if they could reveal values"
+            words += " of few rows."
     parts: list[Part] = [Paragraph(words), *_describe_target(subject), Cards(cards)]
     parts += describe_left_out(subject)
     return Section("columns", title, tuple(parts))
@@ -68,9 +68,9 @@ def _describe_target(subject: Subject) -> Iterator[Part]:
         ranked = sorted(target.information.items(), key=lambda each: -each[1])
         shares = ", ".join(f"{subject.show(name)} {share:.1%}" for name, share in ranked)
         yield Paragraph(
-            f"Made for learning {subject.show(target.column)}: columns that say more about it "
-            "were kept finer. The share of its information that each column gives by itself, "
-            f"in the table as a whole: {shares}.",
+            f"This release was made for predicting {subject.show(target.column)}: columns with "
+            "more information about it were generalized less. Share of its entropy that each "
+            f"column explains by itself in the whole table: {shares}.",
             "note",
         )
 
@@ -80,9 +80,9 @@ def make_reading_section() -> Section:
     headings = ("a value such as", "means", "in an analysis")
     table = Table("Forms of released values", headings, HOW_TO_READ)
     lead = Paragraph(
-        "Values were made coarser where that was needed, not equally everywhere: look at the form "
-        "of each. Differences between rows of one group were removed on purpose; do not try to "
-        "restore them, and tell those who gave you the data if a person seems to be recognizable."
+        "Values were generalized only as far as needed, so the same column may contain values of "
+        "different forms. Differences between rows of one group were removed on purpose. Do not "
+        "try to restore them, and inform the provider of the data if a person seems recognizable."
     )
     return Section("reading", "How to read the values", (lead, table))
 

@@ -107,8 +107,8 @@ PLACES: dict[str, tuple[str, str, str, str, str]] = {
 }
 """The places in each document that ask for a section's content, by the section's key."""
 MAPPING = (
-    "Each line says where other documents ask for the content of a section of this report. Whether "
-    "the answer is enough is for their readers to judge."
+    "Each row shows where another document asks for the content of a section of this report. The "
+    "readers have to judge whether it is sufficient."
 )
 LABELS = {
     "recipient": "recipient",
@@ -133,10 +133,10 @@ def make_context_section(subject: Subject) -> Section | None:
     rows = list(_list_context(context, keys))
     if subject.edition != "users" and context.expert is not None:
         rows.append(("signature and date", "\u00a0"))
-    words = "What the policy says about this release beyond its values; it was not counted."
+    words = "Information from the policy about this release. It was not verified."
     caption = "Recipient, purpose and controls"
     parts: tuple[Part, ...] = (
-        Paragraph(words), Table(caption, ("what", "as the policy says"), tuple(rows)),
+        Paragraph(words), Table(caption, ("what", "from the policy"), tuple(rows)),
     )  # fmt: skip
     return Section("context", "Who gets it, and under which conditions", parts)
 

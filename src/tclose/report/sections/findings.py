@@ -50,11 +50,10 @@ PRESETS = (
 )  # fmt: skip
 """Sorted by k; a source speaks about its own tables, so none of these is a verdict."""
 ABOUT_T = (
-    "For t no regulator that we know of gives a value. Opinion 05/2014 of the Article 29 Data "
-    "Protection Working Party (WP216) describes k-anonymity, l-diversity and t-closeness, their "
-    "merits and their weaknesses, and names no value for t. The number in this report was chosen "
-    "by those who wrote the policy; what it allows is shown above, so that the choice can be "
-    "argued."
+    "No regulator that we know of recommends a value for t. Opinion 05/2014 of the Article 29 Data "
+    "Protection Working Party (WP216) describes k-anonymity, l-diversity and t-closeness with "
+    "their strengths and weaknesses, and names no value for t. The value in this report was chosen "
+    "by the author of the policy; the report shows what it allows, so that it can be discussed."
 )
 
 
@@ -71,30 +70,31 @@ HIGH, MEDIUM = 0.05, 0.01
 CERTAIN = ("homogeneity", "background join")
 """Attacks that make a value certain, not only more likely; they are a step more severe."""
 LEAD = (
-    "What could an attacker learn? These attacks were tried on the {thing}. They go "
-    "beyond the promise, and none of them is judged against it: whether a finding is acceptable is "
-    "for a person to decide. High: at least 5% of the rows; medium: at least 1%; a step more where "
-    "a value becomes certain."
+    "These attacks were tried on the {thing}, to show what an attacker could learn. They go beyond "
+    "the promise and are not judged against it: a person has to decide whether a finding is "
+    "acceptable. Severity: high from 5% of the rows, medium from 1%, otherwise low; one step "
+    "higher if a value becomes certain."
 )
 ADVICE = {
-    "homogeneity": "Promise variety of {about} (l), or a smaller t.",
-    "background knowledge": "Promise more variety of {about} (l).",
-    "skewness": "Promise a smaller t of {about}, or limit belief in single values (alpha, beta).",
-    "similarity": "Use a distance that knows which values of {about} are alike.",
-    "background join": "Round or group {about}, or require it against somebody who knows the other "
+    "homogeneity": "Require l-diversity of {about}, or a smaller t.",
+    "background knowledge": "Require a larger l for {about}.",
+    "skewness": "Require a smaller t for {about}, or limit the belief in single values (alpha, "
+    "beta).",
+    "similarity": "Use a distance that takes into account which values of {about} are similar.",
+    "background join": "Round or group {about}, or protect it against someone who knows the other "
     'sensitive columns (readings = ["cross"]).',
-    "prosecutor": "Ask for a larger k.",
-    "journalist": "Ask for a larger k, or promise k-map.",
-    "marketer": "Ask for a larger k, so that classes are larger on average.",
-    "population uniqueness": "Ask for a larger k, or make coarser what makes people unique.",
-    "special uniques": "Make the columns coarser that single these rows out, or leave the rows "
-    "out.",
-    "order": 'Leave rows = "keep" out of the policy, so that rows are shuffled.',
-    "linkage": "Ask for a larger k, or make the columns that are still exact coarser.",
-    "minimality": "Use a method whose classes do not depend on sensitive values, and keep method "
-    "and seed to yourself.",
-    "deFinetti": "Promise a smaller t of {about}, or release fewer columns beside it.",
-    "composition": "Do not publish both, or make the new release by the plan of the first.",
+    "prosecutor": "Require a larger k.",
+    "journalist": "Require a larger k, or k-map.",
+    "marketer": "Require a larger k, so that classes are larger on average.",
+    "population uniqueness": "Require a larger k, or generalize the columns that make people "
+    "unique.",
+    "special uniques": "Generalize the columns that make these rows unique, or leave the rows out.",
+    "order": 'Remove rows = "keep" from the policy, so that rows are shuffled.',
+    "linkage": "Require a larger k, or generalize the columns that are still exact.",
+    "minimality": "Use a method whose classes do not depend on sensitive values, and do not "
+    "publish method and seed.",
+    "deFinetti": "Require a smaller t for {about}, or release fewer columns together with it.",
+    "composition": "Do not publish both, or make the new release with the plan of the first.",
 }
 """What a data steward can do about each attack."""
 
@@ -134,9 +134,9 @@ def make_attacks_section(subject: Subject) -> Section:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
         names = "; ".join(dict.fromkeys(name_attack(finding, subject) for finding in quiet))
-        parts.append(Paragraph(f"{len(quiet)} found nothing: {names}."))
-        lines = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
-        parts.append(Folded("What found nothing, in words", (Points(tuple(lines)),)))
+        parts.append(Paragraph(f"{len(quiet)} attacks found nothing: {names}."))
+        told = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
+        parts.append(Folded("Attacks that found nothing, in detail", (Points(tuple(told)),)))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
@@ -155,7 +155,7 @@ def _tabulate_findings(found: Sequence[Finding], subject: Subject) -> Table:
         ))  # fmt: skip
         tones.append(SEVERITY_TONES[severity])
     was = ("before",) if before else ()
-    headings = ("severity", "attack", "rows", *was, "of all", "what it finds", "what to do")
+    headings = ("severity", "attack", "rows", *was, "share", "what it finds", "what to do")
     numeric = tuple(range(2, 4 + before))
     return Table("What attacks found", headings, tuple(rows), numeric, tuple(tones))
 
@@ -185,8 +185,8 @@ def describe_left_out(subject: Subject) -> Iterator[Part]:
     gone, leftover = certificate.left_out, certificate.leftover
     if gone is not None and gone.rows:
         yield Paragraph(
-            f"{gone.rows:,} rows are not in the release. Nothing about them can be learned "
-            "from it, and it says less about people like them.",
+            f"{gone.rows:,} rows are not in the release. People like them are therefore "
+            "under-represented in it.",
             "note",
         )
         if subject.internal:
@@ -197,15 +197,15 @@ def describe_left_out(subject: Subject) -> Iterator[Part]:
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
     if certificate.masked is not None:
-        done = "hidden" if certificate.masked.how == "hide" else "released as a group of values"
+        done = "hidden" if certificate.masked.how == "hide" else "generalized to a group"
         for name, count in certificate.masked.rows.items():
             words = f"In {rows_text(count)} the value of {subject.show(name)} is {done}, so that "
             yield Paragraph(f"{words}classes could be smaller.", "note")
     if leftover is not None:
         kept = {
-            "with every identifying column blank": leftover.rooted,
+            "with every quasi-identifier suppressed": leftover.rooted,
             "with their sensitive values hidden": leftover.hidden,
-            "with their sensitive values made coarser": leftover.generalized,
+            "with their sensitive values generalized": leftover.generalized,
         }
         for how, count in kept.items():
             if count:
@@ -214,37 +214,37 @@ def describe_left_out(subject: Subject) -> Iterator[Part]:
 
 SEVERAL_ROWS = "Several rows of one person."
 NOT_COVERED = {
-    "Facts about everybody.": "If the table shows that smokers die younger, everybody learns it, "
-    "also about people who are not in it. That is what publishing is for.",
-    "Being in the table.": "Nobody is kept from learning that a person is in it, unless the "
-    "promise names presence.",
-    "Several releases.": "Two releases about the same people, each of them safe, can give a "
-    "person away together, whoever published them. This report is about one table.",
-    "What others know already.": "Somebody who can rule values out, or knows nearly a whole row, "
-    "learns more than the class shows.",
-    "The ends of intervals.": "An interval that is written from the values of its class reveals "
-    "its least and its greatest value exactly; the borders of a hierarchy do not.",
-    "The order of rows.": "Where it was kept, a list of the people in the table's order shows "
-    "whose row is whose; the certificate says whether it was.",
-    "How the release was made.": "Somebody who knows the method may infer why a class was not "
-    "split further, and something about its values from that.",
-    "Columns called harmless.": "They were not looked at. A note in free text, an exact date or "
-    "a price to the cent may identify a person.",
+    "Facts about the population.": "If the table shows that smokers die younger, everyone learns "
+    "it, also about people who are not in the table. This is the purpose of publishing it.",
+    "Membership.": "The release may reveal that a person is in the table, unless the promise "
+    "includes presence.",
+    "Several releases.": "Two releases about the same people, each of them safe, can identify a "
+    "person together, whoever published them. This report is about one table.",
+    "Background knowledge.": "Someone who can rule values out, or knows nearly a whole row, learns "
+    "more than the class shows.",
+    "The ends of intervals.": "An interval made from the values of a class shows its exact minimum "
+    "and maximum; the borders of a hierarchy do not.",
+    "The order of rows.": "If the order was kept, a list of the people in the order of the table "
+    "shows which row is whose; the certificate states whether it was kept.",
+    "How the release was made.": "Someone who knows the method may infer why a class was not split "
+    "further, and from that something about its values.",
+    "Columns declared insensitive.": "They were not examined. Free text, an exact date or an exact "
+    "price may identify a person.",
     "Learning across classes.": "A model trained on the whole release may guess better than a "
     "person's class suggests.",
-    SEVERAL_ROWS: "Every row is taken to be a different person. Where that is not so, a class "
-    "hides fewer people than it has rows.",
-    "Differential privacy.": "This is a different kind of guarantee; neither follows from the "
-    "other.",
-    "The law.": "No number here makes data anonymous in the eyes of a law. Whether a table may "
-    "be published is a judgement about data, recipients and harm; this report is evidence for it.",
+    SEVERAL_ROWS: "Every row is assumed to be a different person. If this is not so, a class "
+    "protects fewer people than it has rows.",
+    "Differential privacy.": "This is a different kind of guarantee; neither implies the other.",
+    "The law.": "No number in this report makes data anonymous in the legal sense. Whether a table "
+    "may be published is a judgement about data, recipients and harm; this report is evidence for "
+    "it.",
 }
 """The limits of every guarantee here, as in promise.md."""
 LINKED_ROWS = (
     "Rows of one person taken together.",
-    "Persons are counted once, whatever rows they have. But it can be seen which rows belong "
-    "together: somebody who knows several of them can look for a person in all their classes, "
-    "and these may have few persons, or one, in common.",
+    "Persons are counted once, however many rows they have. But the rows of one person are linked: "
+    "someone who knows several of them can look for a person who is in all these classes, and the "
+    "classes may have few persons in common, or only one.",
 )
 """Replaces the entry on several rows of one person, where persons are counted."""
 
@@ -265,8 +265,8 @@ def make_presets_section(subject: Subject) -> Section:
     if reached is not None:
         words = f"so it reaches the thresholds up to {reached}."
     lead = Paragraph(
-        f"The smallest class has {subject.now.audit.k_text}, {words} What a source says is about "
-        "its own tables, and is not a verdict on this one."
+        f"The smallest class has {subject.now.audit.k_text}, {words} The sources write about their "
+        "own tables; this is not a verdict on this one."
     )
     entries = tuple((f"k = {k}, {name}.", f"{by}. {says}") for k, name, by, says in PRESETS)
     parts = (lead, Points(entries), Paragraph(ABOUT_T))
@@ -283,8 +283,8 @@ ENDED = {
 LONGEST_NUMBER = 26
 """Longer texts are hashes, even if they could be parsed as numbers."""
 RECOUNTED = (
-    "The promise was counted on the written file by code that shares nothing with the search, in "
-    "whole numbers. Anyone with the file and the policy can repeat it: tclose verify."
+    "The promise was verified on the written file, in exact integers, by code that is independent "
+    "of the search. Anyone who has the file and the policy can repeat this with tclose verify."
 )
 
 

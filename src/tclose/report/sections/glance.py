@@ -134,11 +134,11 @@ def _judge_attacks(subject: Subject) -> Card:
     found = rank_findings(report.found)
     tried = len(report.findings)
     if not found:
-        note = f"{tried} attacks were tried. What could not be tried is listed below."
+        note = f"{tried} attacks were tried. Attacks that could not be tried are listed below."
         return Card("Attacks", "nothing found", "good", note=note)
     worst = SEVERITY_TONES[rate_severity(found[0])]
     facts = tuple(_make_finding_fact(finding, subject) for finding in found[:MOST_FACTS])
-    note = "Attacks go beyond the promise; none of them is judged against it."
+    note = "Attacks go beyond the promise and are not judged against it."
     headline = f"{len(found)} of {tried} find something"
     return Card("Attacks", headline, "note" if worst == "plain" else worst, facts, note)
 

@@ -32,19 +32,18 @@ IDENTIFIERS = (
 )
 """For a release that still has identifiers: not a requirement on classes, but shown like one."""
 TWO_QUESTIONS = (
-    "Two questions about re-identification. A prosecutor looks for one person who is known to be "
-    "in the table: how sure can the guess be which row it is? A marketer matches everybody: how "
-    "many rows would be assigned correctly? Both are assumed to know every column that others "
-    "may know."
+    "These are two kinds of re-identification. A prosecutor looks for one person who is known to "
+    "be in the table: how probable is it to find the right row? A marketer assigns all rows to "
+    "people: how many assignments are right? Both are assumed to know every quasi-identifier."
 )
 NOT_ONLY_THE_ROW = (
-    "Not only the row matters. The table shows how often the best single guess at a sensitive "
-    "value is right. Publishing the whole table is meant to inform; the step from the "
-    "table to the class is what it costs the person."
+    "An attacker need not find the row. This table shows how often the best guess at a sensitive "
+    "value is right. What the whole table reveals is the purpose of publishing it; the step from "
+    "the table to the class is the risk for the person."
 )
 SCALE = 1.15
-"""How far a gauge extends beyond the limit, or beyond what was attained."""
-OTHERS_KNOWN = " This holds even against somebody who knows the person's other sensitive values."
+"""How far a gauge reaches beyond the limit, or beyond what was attained."""
+OTHERS_KNOWN = " This holds even against someone who knows the person's other sensitive values."
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -81,7 +80,7 @@ def describe_requirement(verdict: Verdict, subject: Subject) -> str:
         whole="the whole table" if verdict.reference is None else verdict.reference,
     )
     words += OTHERS_KNOWN if verdict.adversary == "knows_others" else ""
-    return words if verdict.holds else f"What was required: {words[:1].lower()}{words[1:]}"
+    return words if verdict.holds else f"Required: {words[:1].lower()}{words[1:]}"
 
 
 def write_outcome(verdict: Verdict) -> str:
@@ -124,13 +123,13 @@ def make_promise_section(subject: Subject) -> Section:
     audit = subject.now.audit
     about = (
         f"A class is a group of rows that look alike in "
-        f"{join_names([subject.show(name) for name in subject.quasi])}: what others "
-        "may know about a person. Anyone who looks a person up finds the class, not the row."
+        f"{join_names([subject.show(name) for name in subject.quasi])}, the columns that others "
+        "may know about a person. Someone who looks a person up finds the class, not the row."
     )
     parts: list[Part] = [Paragraph(about)]
     if audit.promised:
         gauges = tuple(_gauge(verdict, subject) for verdict in audit.requirements)
-        parts.append(Gauges("What was asked and what was attained", gauges))
+        parts.append(Gauges("Required and attained values", gauges))
     else:
         parts.append(_tabulate_attained(audit.requirements, subject))
     certificate = subject.certificate
@@ -174,7 +173,7 @@ def make_measures_section(subject: Subject) -> Section | None:
     """Makes the section on further measures, for which nothing is required."""
     if not subject.now.audit.measured:
         return None
-    lead = Paragraph("Further measures of the field, for experts; nothing is required of them.")
+    lead = Paragraph("Other common privacy measures, for experts. They are not part of a promise.")
     table = _tabulate_attained(subject.now.audit.measured, subject)
     return Section("measures", "Further measures", (lead, table))
 
@@ -189,7 +188,7 @@ def make_before_section(subject: Subject) -> Section | None:
         ("rows", f"{before.rows:,}", f"{now.rows:,}"),
         ("classes", f"{before.classes:,}", f"{now.classes:,}"),
         ("smallest class", before.k_text, now.k_text),
-        ("rows that look like no other", f"{alone:,}", f"{alone_now:,}"),
+        ("unique rows", f"{alone:,}", f"{alone_now:,}"),
     ]
     known = {verdict.title for verdict in now.requirements}
     rows += [
@@ -199,8 +198,8 @@ def make_before_section(subject: Subject) -> Section | None:
     ]
     caption = "The table that was read, and the release made from it"
     table = Table(caption, ("", "before", "after"), tuple(rows), (1, 2))
-    fate = "is broken by" if not before.holds else "is kept even by"
-    lead = Paragraph(f"The promise {fate} the table as it was read; the release keeps it.")
+    fate = "does not hold" if not before.holds else "already holds"
+    lead = Paragraph(f"The promise {fate} in the table as it was read; it holds in the release.")
     return Section("before-and-after", "Before and after", (lead, table))
 
 
@@ -216,17 +215,17 @@ def make_risk_section(subject: Subject) -> Section:
     if table.rows:
         shown = tuple((subject.show(row[0]), *row[1:]) for row in table.rows)
         parts += [Paragraph(NOT_ONLY_THE_ROW), replace(table, rows=shown)]
-    return Section("risk", "Could somebody be recognized?", tuple(parts))
+    return Section("risk", "Re-identification risk", tuple(parts))
 
 
 def _list_risks(subject: Subject) -> Iterator[Figure]:
     found = subject.now.attacks.of("prosecutor")
     crowd = round(1 / float(found[0].numbers["threshold"] or 1)) if found else 0
     risks = (
-        ("prosecutor", "highest risk", "one person: surest guess"),
-        ("prosecutor", None, f"rows at high risk (fewer than {crowd} look alike)"),
-        ("marketer", "share", "everybody: rows matched correctly"),
-        ("journalist", "highest risk", "one of the population: surest guess"),
+        ("prosecutor", "highest risk", "prosecutor: highest probability"),
+        ("prosecutor", None, f"rows at high risk (in classes below {crowd} rows)"),
+        ("marketer", "share", "marketer: rows assigned correctly"),
+        ("journalist", "highest risk", "journalist (population): highest probability"),
     )
     for attack, number, label in risks:
         if (now := _measure_risk(subject.now, attack, number)) is None:

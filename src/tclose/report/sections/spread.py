@@ -51,13 +51,13 @@ def make_spread_section(subject: Subject) -> Section:
     """Makes the section on class sizes and distances, with the limits."""
     audit = subject.now.audit
     lead = Paragraph(
-        "Each bar is a share of the rows. A required limit stands between the bars; "
-        "nothing may be beyond it, in smaller classes or at greater distances."
+        "Each bar shows a share of the rows. Lines between the bars mark the promised limits: no "
+        "class may be smaller, or farther from the table, than they allow."
     )
     shown = [verdict for verdict in audit.requirements if _can_be_drawn(audit, verdict)]
     charts = [_chart_distances(subject, verdict) for verdict in shown]
     parts: list[Part] = [lead, _chart_sizes(subject), *charts]
-    return Section("spread", "How large and how close the classes are", tuple(parts))
+    return Section("spread", "Sizes and distances of the classes", tuple(parts))
 
 
 def _chart_sizes(subject: Subject) -> HistogramChart:
@@ -195,14 +195,16 @@ def make_worst_section(subject: Subject) -> Section:
     audit = subject.now.audit
     outcome = "No class breaks the promise."
     if not audit.promised:
-        outcome = "Nothing was promised, so no class breaks anything."
+        outcome = "There is no promise that a class could break."
     elif any(report.breaks for report in audit.worst):
         outcome = "Some classes break the promise."
-    edition = "The pictures show which shares would have to move where."
+    edition = (
+        "The pictures show which shares would have to move to make the class equal to the table."
+    )
     if not subject.internal:
         edition = (
-            "This edition says only how many there are; the internal edition names the worst ones "
-            "and shows what is in them."
+            "This edition shows only their number; the internal edition lists the worst classes "
+            "and their values."
         )
     parts: list[Part] = [Paragraph(f"{outcome} {edition}")]
     if subject.internal:
@@ -211,7 +213,7 @@ def make_worst_section(subject: Subject) -> Section:
         for name in list(audit.bound.attributes)[:MOST_FLOWS]:
             parts += _draw_farthest(subject, name)
         parts += _draw_fragments(audit)
-    return Section("worst", "The classes that are worst off", tuple(parts))
+    return Section("worst", "The worst classes", tuple(parts))
 
 
 def _draw_fragments(audit: Audit) -> Iterator[Part]:

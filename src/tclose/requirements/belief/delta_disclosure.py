@@ -46,7 +46,7 @@ class DeltaDisclosure(AttributeRequirement):
     topic = "Belief in {about}"
     sentence = (
         "Knowing the class changes the belief in any {about}, up or down, by less than the factor "
-        "that {required} stands for."
+        "that corresponds to {required}."
     )
 
     base: str = "e"

@@ -122,9 +122,9 @@ class TCloseness(Closeness):
     name = "t-closeness"
     key = "t"
     sentence = (
-        "In no class does the spread of {about} differ from that of {whole} by more than "
-        "{required}{scale}, {by}. The smaller this number, the less a person's class tells beyond "
-        "what {whole} tells about everybody."
+        "In no class does the distribution of {about} differ from that of {whole} by more than "
+        "{required}{scale}, {by}. The smaller this number, the less a person's class reveals "
+        "beyond {whole}."
     )
 
     note: str = ""

@@ -22,7 +22,8 @@ class ProbabilisticDiversity(AttributeRequirement):
     key = "l"
     kind = "probabilistic"
     sentence = (
-        "Nobody who knows only the class guesses {about} right more often than once in {required}."
+        "Someone who knows only the class guesses {about} correctly at most once in {required} "
+        "times."
     )
     small_is_bad = True
 

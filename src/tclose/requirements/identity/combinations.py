@@ -176,7 +176,7 @@ class CombinationAnonymity(CombinationRequirement):
 
     name = "k-anonymity of combinations"
     topic = "Being one of many, {reading}"
-    sentence = "Anyone who looks up a person {reading} finds at least {required} rows that fit."
+    sentence = "Someone who looks a person up {reading} finds at least {required} rows that fit."
     small_is_bad = True
     suggested = False
 
@@ -202,8 +202,8 @@ class CombinationCloseness(CombinationRequirement):
     name = "t-closeness of combinations"
     topic = "Closeness of {about}, {reading}"
     sentence = (
-        "Among all who agree with a person {reading}, the spread of {about} differs from that of "
-        "{whole} by no more than {required}{scale}, {by}."
+        "Among all people who look the same {reading}, the distribution of {about} differs from "
+        "that of {whole} by at most {required}{scale}, {by}."
     )
 
     attribute: str = field(kw_only=True)

@@ -20,7 +20,7 @@ class KAnonymity(Requirement):
     key = "k"
     topic = "Being one of many"
     sentence = (
-        "Anyone who knows a person's {quasi} finds at least {required} rows that fit, and cannot "
+        "Someone who knows a person's {quasi} finds at least {required} rows that fit, and cannot "
         "tell which of them is the person's."
     )
     axis = "k"

@@ -38,8 +38,8 @@ from tclose.version import VERSION
 from tclose.workflows.release.targets import Targets
 
 ORDER_KEPT = (
-    'rows are in the order of the table (rows = "keep"): whoever knows that order, as of a table '
-    "sorted by name, reads off whose row is whose"
+    'rows are in the order of the table (rows = "keep"): someone who knows this order, for '
+    "example of a table sorted by name, sees which row is whose"
 )
 
 

@@ -83,7 +83,7 @@ def refuse_other_sheets(path: Path) -> None:
         number = len(book.sheetnames)
     if number > 1:
         raise DataError(
-            f"the file has {number} sheets, and whoever gets it sees all of them",
+            f"the file has {number} sheets, and the recipient sees all of them",
             where=path.name,
             hint="save the release in a file of its own, or name the sheet that counts (--sheet)",
         )
