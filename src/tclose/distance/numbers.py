@@ -8,7 +8,7 @@ fraction itself, or by computing a logarithm to as many digits as it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -106,6 +106,28 @@ def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
 def decimal_of(number: Fraction) -> Decimal:
     """Converts to a decimal in the precision of the current decimal context."""
     return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def is_product_one(powers: Iterable[tuple[int, int]]) -> bool:
+    """Whether a product of powers of positive integers, each with its exponent, is exactly 1.
+
+    Nothing is multiplied out: two bases with a common divisor are split at it, which leaves their
+    product smaller, until one is coprime to all others. Its primes are then in no other power.
+
+    >>> is_product_one([(8, 2), (2, -6)]), is_product_one([(6, 1), (2, -1), (9, -1)])
+    (True, False)
+    """
+    left = [(base, exponent) for base, exponent in powers if base > 1 and exponent]
+    while left:
+        base, exponent = left.pop()
+        for at, (other, its) in enumerate(left):
+            if (common := math.gcd(base, other)) > 1:
+                split = (other // common, its), (base // common, exponent), (common, its + exponent)
+                left[at : at + 1] = [each for each in split if each[0] > 1 and each[1]]
+                break
+        else:
+            return False
+    return True
 
 
 def find_sign(value: Callable[[], Decimal]) -> int:

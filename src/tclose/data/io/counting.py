@@ -69,9 +69,7 @@ def connect_to_shared() -> Connection:
 
     All are of one engine, which takes longer to start than a small table to count.
     """
-    connection = _start_shared(os.getpid()).cursor()
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
+    return _start_shared(os.getpid()).cursor()
 
 
 @cache
@@ -79,6 +77,7 @@ def _start_shared(process: int) -> Connection:
     """The engine of a process: one that was forked has none of the threads of its parent's."""
     connection = connect()
     connection.execute("SET preserve_insertion_order = true")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
 
 

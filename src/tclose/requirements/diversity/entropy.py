@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose.arrays import Flags, Floats
 from tclose.distance import Histogram
-from tclose.distance.numbers import Number, compare_each, decimal_of, must
+from tclose.distance.numbers import Number, compare_each, decimal_of, is_product_one, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import AttributeRequirement, Scores
@@ -59,7 +59,7 @@ def measure_entropy(histogram: Histogram) -> Floats:
 
 
 def _is_below(histogram: Histogram, entropy: Floats, limit: Fraction) -> Flags:
-    """Flags the classes with H < log l, decided with as many digits as it takes."""
+    """Flags the classes with H < log l: equality by n^n = l^n ∏ c^c, the rest by digits."""
 
     def reduce_counts(index: int) -> tuple[int, ...]:
         counts = histogram.count[histogram.start[index] : histogram.start[index + 1]].tolist()
@@ -68,6 +68,9 @@ def _is_below(histogram: Histogram, entropy: Floats, limit: Fraction) -> Flags:
 
     def find_excess(counts: tuple[int, ...]) -> Decimal:
         size = sum(counts)
+        equal = [(size, size), (limit.numerator, -size), (limit.denominator, size)]
+        if is_product_one([*equal, *((c, -c) for c in counts)]):
+            return Decimal(0)
         spread = sum((c * Decimal(c).ln() for c in counts), Decimal(0))
         return Decimal(size).ln() - spread / size - decimal_of(limit).ln()
 

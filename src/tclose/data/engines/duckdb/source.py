@@ -302,7 +302,9 @@ def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
         some = data.select([column.name for column in known])
     else:
         some = data.replace_schema(pa.schema(known)) if len(known) < len(data.schema) else data
-    return connection.from_arrow(some).project(columns_of(data.schema))
+    rows, listed = connection.from_arrow(some), columns_of(data.schema)
+    # A step that changes nothing costs as much as one that does.
+    return rows if listed == ", ".join(map(quote_name, rows.columns)) else rows.project(listed)
 
 
 def columns_of(schema: pa.Schema) -> str:
