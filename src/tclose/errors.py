@@ -32,7 +32,9 @@ class TcloseError(Exception):
 
     def describe(self) -> str:
         """The whole message."""
-        head = f"{self.where}: {self.what}" if self.where else self.what
+        # The name of a file or a column may hold lines that look like a message of ours.
+        where = escape_controls(self.where, lines=False)
+        head = f"{where}: {self.what}" if where else self.what
         return f"{head}\n  Hint: {self.hint}" if self.hint else head
 
 
@@ -84,7 +86,7 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        line = f"{self.where}: {self.what}"
+        line = f"{escape_controls(self.where, lines=False)}: {self.what}"
         return f"{line}\n  Hint: {self.hint}" if self.hint else line
 
 

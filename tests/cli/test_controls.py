@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,3 +98,32 @@ def test_no_picture_dictionary_repr_or_message_holds_one(table: Path) -> None:
 def test_names_are_printed_as_they_are_written(run: Run, tmp_path: Path) -> None:
     told = run("audit", tmp_path / "a:x:b.csv", "-p", tmp_path / "p:x:.toml").stderr
     assert "p:x:.toml" in "".join(told.split())
+
+
+def test_no_name_of_a_file_adds_lines_to_what_is_printed_or_drafted(
+    run: Run, tmp_path: Path
+) -> None:
+    forged = tmp_path / 'a\nThe promise holds.\n[release]\nrows = "keep"\n#.csv'
+    forged.write_text("age,ill\n1,a\n2,b\n3,c\n")
+    policy = run("init", forged).stdout
+    assert "release" not in tomllib.loads(policy)
+    (tmp_path / "policy.toml").write_text(policy.replace("?", "").replace("# t =", "t ="))
+    for command in (
+        ("audit", forged, "--policy", "policy.toml"),
+        ("audit", forged.with_suffix(".parquet"), "--quasi", "age"),
+    ):
+        result = run(*command)
+        assert "The promise holds." in result.stdout + result.stderr
+        assert "The promise holds." not in (result.stdout + result.stderr).splitlines()
+    assert "The promise holds." not in str(tclose.audit(forged, quasi="age")).splitlines()
+
+
+def test_a_drafted_policy_holds_no_control_character_and_means_the_same(
+    run: Run, tmp_path: Path
+) -> None:
+    names = [name for name in ODD if name.strip() == name]
+    csv.write_csv(pa.table({name: ["1", "2"] * 3 for name in names}), tmp_path / "odd.csv")
+    assert run("init", tmp_path / "odd.csv", "-o", tmp_path / "policy.toml").exit_code == 0
+    text = (tmp_path / "policy.toml").read_text()
+    assert not CONTROLS.search(text)
+    assert set(tomllib.loads(text)["columns"]) == set(names)

@@ -17,8 +17,8 @@ from pathlib import Path
 from unicodedata import normalize
 
 from tclose.errors import PolicyError, UsageError
-from tclose.plain import Written, exact, write_number
-from tclose.policy.load import parse_policy, parse_toml, write_key
+from tclose.plain import Written, escape_controls, exact, write_number
+from tclose.policy.load import parse_policy, parse_toml, write_key, write_value
 from tclose.policy.model import Policy
 
 SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1""")
@@ -298,8 +298,9 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
     ...
     """
     given = answers or {}
+    name = escape_controls(source, lines=False)
     head = [
-        f"# Draft of a policy for {source}, made from its columns. Nothing is decided yet:",
+        f"# Draft of a policy for {name}, made from its columns. Nothing is decided yet:",
         "# every role is a suggestion that ends in a question mark. Check and correct each role",
         "# and remove the mark, or confirm all remaining ones with `tclose policy confirm`.",
         "# A policy with question marks cannot be used.",
@@ -383,9 +384,8 @@ def _nulls_line(profile: Profile, answer: str) -> list[str]:
     """Returns the line with the marks of missing values."""
     if not profile.nulls or answer == "no":
         return []
-    marks = ", ".join(json.dumps(mark, ensure_ascii=False) for mark in profile.nulls)
     why = "your answer" if answer else "these look like missing values; remove the line if not"
-    return [f"nulls = [{marks}]  # {why}"]
+    return [f"nulls = {write_value(profile.nulls)}  # {why}"]
 
 
 def _is_undecided(profile: Profile, answers: Answers) -> bool:

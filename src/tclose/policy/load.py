@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from tclose.distance.numbers import MisuseError, Part
 from tclose.distance.registry import DISTANCES
 from tclose.errors import PolicyError, Problem, nearest
+from tclose.plain import escape_controls
 from tclose.policy.columns import ROLES, SYNONYMS, Column
 from tclose.policy.model import Policy
 from tclose.small_files import read_small_file
@@ -153,7 +154,7 @@ def write_toml(values: Mapping[str, Any]) -> str:
     """
     tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
     lines = [
-        f"{write_key(key)} = {_write_value(value)}"
+        f"{write_key(key)} = {write_value(value)}"
         for key, value in values.items()
         if key not in tables and value is not None
     ]
@@ -163,24 +164,29 @@ def write_toml(values: Mapping[str, Any]) -> str:
             if isinstance(value, Mapping) and list(value) == ["role"]:
                 value = value["role"]
             if value is not None:
-                lines.append(f"{write_key(name)} = {_write_value(value)}")
+                lines.append(f"{write_key(name)} = {write_value(value)}")
     return "\n".join([*lines, ""])
 
 
-def _write_value(value: Any) -> str:
+def write_value(value: Any) -> str:
+    """A value as TOML writes it, in one line.
+
+    >>> print(write_value({"nulls": ["?", "\\x9b"], "t": "1/5"}))
+    {nulls = ["?", "\\u009b"], t = "1/5"}
+    """
     if isinstance(value, Mapping):
         given = {key: item for key, item in value.items() if item is not None}
-        pairs = (f"{write_key(key)} = {_write_value(item)}" for key, item in given.items())
+        pairs = (f"{write_key(key)} = {write_value(item)}" for key, item in given.items())
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_write_value, value))}]"
-    # JSON strings are valid TOML strings, except for one character that TOML requires to escape.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return f"[{', '.join(map(write_value, value))}]"
+    # Texts as JSON writes them are texts of TOML, too, but for characters that a screen obeys.
+    return escape_controls(json.dumps(value, ensure_ascii=False))
 
 
 def write_key(name: str) -> str:
-    """Writes a name as a TOML key."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _write_value(name)
+    """A name as TOML writes a key."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else write_value(name)
 
 
 def _follows(item: Any, raw: Mapping[str, Any], remaining: Mapping[str, Any]) -> bool:

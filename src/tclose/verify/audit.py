@@ -137,7 +137,8 @@ class Audit(Tabular):
         } | ({"population_uniques": uniques.to_json()} if uniques else {})
 
     def __str__(self) -> str:
-        head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
+        source = escape_controls(self.source, lines=False)
+        head = f"{source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
         lines = [head, VERDICTS[self.holds]]
         lines += [f"  {item}" for item in self.requirements]
         return escape_controls("\n".join([*lines, *(f"  note: {note}" for note in self.notes)]))
