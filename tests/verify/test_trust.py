@@ -90,6 +90,26 @@ def test_nothing_that_is_passed_on_lets_values_be_guessed_from_a_hash() -> None:
     assert hashes["table"] not in seen
 
 
+def test_no_file_that_lists_hidden_values_is_hashed_where_others_see_it(tmp_path: Path) -> None:
+    ages, ills = [21, 24, 27, 33, 38, 39], ["a", "b", "c"] * 2
+    (tmp_path / "ages.csv").write_text("".join(f"{age};{age // 10}0s;*\n" for age in ages))
+    (tmp_path / "ills.csv").write_text("a;x;*\nb;x;*\nc;y;*\n")
+    ill = {"role": "sensitive", "t": 1, "hierarchy": {"file": "ills.csv"}}
+    columns = {"age": {"role": "quasi", "hierarchy": {"file": "ages.csv"}}, "ill": ill}
+    policy = tclose.Policy.build(columns, k=2).at(tmp_path)
+    release = tclose.anonymize(pa.table({"age": ages, "ill": ills}), policy, effort=0)
+    hidden, seen = (
+        hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in ("ages.csv", "ills.csv")
+    )
+    certified = json.dumps(release.certificate.to_json())
+    assert hidden not in certified and seen in certified
+    for edition in ("external", "users"):
+        told = write_plain_text(release.report(edition=edition)).replace("\n", "")
+        assert hidden not in told and seen not in told
+    assert release.plan.provenance.files == {"ages.csv": hidden, "ills.csv": seen}
+
+
 def test_the_house_can_still_tell_what_a_release_was_made_from(run: Run, made: Made) -> None:
     given = ("--plan", made["plan"], "--original", made["table"])
     code, lines = verify(run, made, *given)
@@ -174,16 +194,19 @@ def test_columns_that_the_policy_does_not_know_are_refuted(run: Run, made: Made)
 def test_changed_files_of_groups_and_distances_are_refuted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tree.csv").write_text("21;20s;*\n22;20s;*\n41;40s;*\n42;40s;*\n")
     (tmp_path / "far.csv").write_text(",a,b\na,0,1\nb,1,0\n")
+    (tmp_path / "ages.csv").write_text((tmp_path / "tree.csv").read_text())
     policy = {"k": 2, "columns": {
-        "age": {"role": "quasi", "hierarchy": "tree.csv"},
+        "age": {"role": "quasi", "hierarchy": "ages.csv"},
+        "size": {"role": "sensitive", "t": 1, "hierarchy": "tree.csv"},
         "ill": {"role": "sensitive", "t": "1/2", "distance": {"matrix": "far.csv"}}}}  # fmt: skip
     (tmp_path / "p.json").write_text(json.dumps(policy))
-    rows = pa.table({"age": [21, 22, 41, 42] * 2, "ill": ["a", "b"] * 4})
+    ages = [21, 22, 41, 42] * 2
+    rows = pa.table({"age": ages, "size": ages, "ill": ["a", "b"] * 4})
     csv.write_csv(rows, tmp_path / "t.csv")
-    out, certificate = tmp_path / "out.csv", tmp_path / "c.json"
+    out, certificate, plan = tmp_path / "out.csv", tmp_path / "c.json", tmp_path / "plan.json"
     result = run(
         "anonymize", tmp_path / "t.csv", "-p", tmp_path / "p.json", "-o", out,
-        "--certificate", certificate, "--effort", "0",
+        "--certificate", certificate, "--plan", plan, "--effort", "0",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     asked = ("verify", out, "-p", tmp_path / "p.json", "--certificate", certificate, "--json")
@@ -196,6 +219,13 @@ def test_changed_files_of_groups_and_distances_are_refuted(run: Run, tmp_path: P
     assert lines["sha256 of tree.csv"]["confirmed"] is True
     expected = hashlib.sha256((tmp_path / "tree.csv").read_bytes()).hexdigest()
     assert lines["sha256 of tree.csv"]["stated"] == expected
+    assert "sha256 of ages.csv" not in lines
+    (tmp_path / "far.csv").write_text(",a,b\na,0,1\nb,1,0\n")
+    assert run(*asked, "--plan", plan).exit_code == 0
+    (tmp_path / "ages.csv").write_text("21;20s;*\n22;20s;*\n41;20s;*\n42;40s;*\n")
+    found = run(*asked, "--plan", plan)
+    lines = {check["line"]: check for check in json.loads(found.stdout)["certificate"]}
+    assert found.exit_code == 1 and lines["sha256 of ages.csv"]["confirmed"] is False
 
 
 # --- signatures

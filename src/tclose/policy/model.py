@@ -313,17 +313,22 @@ class Policy(Displayable, PolicyRequirements):
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the policy names, relative to its base."""
-        named = [self.population]
-        for column in self.columns.values():
-            named.append(column.hierarchy.file if column.hierarchy else None)
-            named.append(column.distance.matrix if column.distance else None)
-            named.append(column.reference.file if column.reference else None)
+        trees = [
+            self.columns[name].hierarchy for name in self.columns if name not in self.sensitive
+        ]
+        named = [self.population, *(tree.file for tree in trees if tree), *self.promise_files]
         return tuple(name for name in named if name is not None)
 
     @property
     def promise_files(self) -> tuple[str, ...]:
-        """The files that are needed for a recount; they are given to those who verify."""
-        return tuple(name for name in dict.fromkeys(self.files) if name != self.population)
+        """The files about sensitive columns, whose values a release shows anyway. The hierarchy of
+        a quasi-identifier may list values of the table that its release hides.
+        """
+        columns = [self.columns[name] for name in self.sensitive]
+        named = [each.hierarchy.file for each in columns if each.hierarchy]
+        named += [each.distance.matrix for each in columns if each.distance]
+        named += [each.reference.file for each in columns if each.reference]
+        return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def added_columns(self) -> dict[str, tuple[str, Literal["low", "high", "midpoint"]]]:

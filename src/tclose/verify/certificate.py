@@ -33,7 +33,7 @@ class Hashes(Record):
 
     policy: str
     promise_files: dict[str, str] | None = Field(
-        None, description="of the files that the policy names and a recount needs, by name"
+        None, description="of the files that the policy names for sensitive columns, by name"
     )
     input: str | None = Field(None, description=EARLIER)
     hierarchies: dict[str, str] | None = Field(None, description=EARLIER)
@@ -318,7 +318,7 @@ def read_context(policy: JsonObject) -> JsonObject | None:
 
 
 def hash_promise_files(policy: Policy) -> dict[str, str] | None:
-    """The hashes of the files that a policy names and that are here, but for the population's."""
+    """The hashes of the files that a policy names for sensitive columns and that are here."""
     places = {name: policy.base / name for name in policy.promise_files}
     found = {name: file_hash(place) for name, place in places.items() if place.is_file()}
     return found or None

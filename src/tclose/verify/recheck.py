@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -62,14 +62,19 @@ def compare_policies(stated: Certificate, judged: Policy) -> Iterator[Check]:
     if context is not None or stated.context is not None:
         words = ("as in the policy", "of the policy")
         yield Check("context", *words, is_same(stated.context, context))
-    hashes, named = stated.hashes.promise_files or {}, judged.promise_files
+    yield from compare_files(stated.hashes.promise_files or {}, judged)
+
+
+def compare_files(hashes: Mapping[str, str], judged: Policy) -> Iterator[Check]:
+    """Whether files that the policy names are still those that were hashed."""
     for name, digest in hashes.items():
         place = judged.base / name
-        if name in named and place.is_file():
+        if name in judged.files and place.is_file():
             yield compare(f"sha256 of {name}", digest, file_hash(place))
         else:
-            counted = "is not here" if name in named else "is not named in the policy"
-            yield Check(f"sha256 of {name}", digest, counted, None if name in named else False)
+            counted = "is not here" if name in judged.files else "is not named in the policy"
+            confirmed = None if name in judged.files else False
+            yield Check(f"sha256 of {name}", digest, counted, confirmed)
 
 
 def compare(line: str, stated: JsonValue, counted: JsonValue) -> Check:

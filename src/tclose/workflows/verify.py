@@ -14,7 +14,7 @@ from tclose.notebook import show_progress
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate
 from tclose.verify.forms import Recount, load_split_certificate, recheck_folder
-from tclose.verify.recheck import Check, compare
+from tclose.verify.recheck import Check, compare, compare_files
 from tclose.workflows.audit import audit_table
 from tclose.workflows.inputs import (
     PolicyLike,
@@ -111,6 +111,7 @@ def check_origin(
     ]
     if made is not None:
         lines.append(compare("sha256 of the release", certificate.hashes.output, made.output))
+        lines += compare_files(made.files or {}, policy)
     if original is not None and made is not None:
         # A verification starts without it.
         from tclose.workflows.release.draft import trace_inputs

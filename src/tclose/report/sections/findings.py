@@ -353,7 +353,9 @@ def _list_method(
 def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
     """Yields hashes that may be shown: who knows most of a table can guess the rest from one."""
     stated = {} if subject.certificate is None else dict(subject.certificate.hashes)
-    guessable = () if subject.internal else ("table", "input", "plan", "hierarchies")
+    guessable = (
+        () if subject.internal else ("table", "input", "plan", "hierarchies", "promise_files")
+    )
     for name, value in {**subject.hashes, **stated}.items():
         if name in guessable or value is None:
             continue
