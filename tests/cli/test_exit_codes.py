@@ -25,6 +25,7 @@ SOURCES = Path(tclose.__file__).parents[1]
         (InternalError("a class is nowhere"), 70),
         (tclose.UsageError("no such column", hint="name one"), 2),
         (MemoryError(), 2),
+        (RuntimeError("can't start new thread"), 2),
         (KeyboardInterrupt(), 130),
         (console.Terminated(), 143),
     ],

@@ -65,6 +65,26 @@ def test_an_output_that_cannot_be_written_is_no_verdict() -> None:
     assert "Traceback" not in result.stderr and "bug" not in result.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no full device")
+@pytest.mark.parametrize("arguments", [("audit", "none.csv", "--quasi", "age"), ("no-command",)])
+def test_an_error_that_cannot_be_written_is_no_verdict(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        assert started(*arguments, stderr=full).returncode in (2, 70)
+
+
+@pytest.mark.parametrize(("policy", "code"), [("two.toml", 0), ("three.toml", 1), ("none", 2)])
+def test_without_any_stream_the_exit_code_is_the_verdict(policy: str, code: int) -> None:
+    def close_all() -> None:
+        for number in range(3):
+            os.close(number)
+
+    arguments = ("audit", "t.csv", "--policy", policy, "--report", "report.html")
+    none = dict.fromkeys(("stdin", "stdout", "stderr"))
+    assert started(*arguments, preexec_fn=close_all, **none).returncode == code
+    if code != 2:
+        assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
+
+
 def test_a_reader_that_goes_away_is_no_verdict() -> None:
     reading, writing = os.pipe()
     os.close(reading)

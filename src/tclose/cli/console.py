@@ -12,7 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -253,7 +253,7 @@ def _notice_ending() -> Iterator[None]:
 
 def _say_stopped(stop: BaseException) -> int:
     """Reports that a command was stopped; returns the exit code that shells use for the signal."""
-    stderr().print("stopped; nothing was written")
+    _complain("stopped; nothing was written")
     ended = SETTINGS.terminated or isinstance(stop, Terminated)
     return 128 + (signal.SIGTERM if ended else signal.SIGINT)
 
@@ -295,8 +295,6 @@ def guard(command: F) -> F:
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             raise typer.Exit(128 + 13) from None  # as the shell counts SIGPIPE; 0 would say `holds`
-        except MemoryError:
-            _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
         except OSError as error:
             refused = TcloseError(
                 f"cannot be read or written ({error.strerror or type(error).__name__})",
@@ -305,8 +303,10 @@ def guard(command: F) -> F:
             )
             _report(refused, as_json=False)
         except Exception as error:
-            _report(_name_crash(error), as_json=as_json)
-            raise typer.Exit(CRASHED) from None
+            if not _lacks_memory(error):
+                _report(_name_crash(error), as_json=as_json)
+                raise typer.Exit(CRASHED) from None
+            _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
         raise typer.Exit(WRONG)
 
     run.__doc__ = _unwrap(command.__doc__ or "")
@@ -315,6 +315,13 @@ def guard(command: F) -> F:
     run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in options}
     return run  # type: ignore[return-value]
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether the system had too little memory, in the words of Python or of an engine."""
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
 
 
 def _unwrap(words: str) -> str:
@@ -328,4 +335,11 @@ def _report(error: TcloseError, *, as_json: bool) -> None:
         print_json({"error": str(error), "problems": [vars(problem) for problem in problems]})
     from rich.markup import escape
 
-    stderr().print(f"[bold red]Error:[/] {escape(str(error))}")
+    _complain(f"[bold red]Error:[/] {escape(str(error))}")
+
+
+def _complain(text: str) -> None:
+    """A line on standard error. Where that cannot be written, the exit code says enough: failing
+    to say why would end with another one."""
+    with suppress(OSError):
+        stderr().print(text)
