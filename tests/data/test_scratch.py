@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
+from processes import copy_process, forking
 from tclose.data.binding import open_source
 from tclose.data.io.counting import connect
 from tclose.data.io.scratch import PREFIX, Scratch, sweep
@@ -100,7 +101,7 @@ def test_no_raw_row_outlives_the_process(
     assert list(aside.iterdir()) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+@forking
 def test_only_folders_of_the_dead_are_swept(aside: Path) -> None:
     living = Scratch()
     place = living.place("table.parquet", named=True)
@@ -108,7 +109,7 @@ def test_only_folders_of_the_dead_are_swept(aside: Path) -> None:
     others = [aside / f"{PREFIX}mine", aside / "tclose-aside", aside / f"x{PREFIX}01234567"]
     for folder in others:
         folder.mkdir()
-    child = os.fork()
+    child = copy_process()
     if child == 0:
         dead = Scratch()
         dead.place("cells.parquet", named=True).write_text(SECRET)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from processes import copy_process, forking
 from tclose.data.io.files import write_folder, write_text
 from tclose.data.io.transaction import (
     find_part,
@@ -24,7 +25,6 @@ from tclose.errors import DataError
 
 NAMES = ("release.csv", "beside/certificate.json", "plan.json", "report.html")
 EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.truncate")
-forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
 
 def write_all(folder: Path, text: str, at_end: Callable[[], None] = lambda: None) -> None:
@@ -49,7 +49,7 @@ def die_at(moment: int, work: Callable[[], None], events: Sequence[str] = EVENTS
 
     Returns whether it died: past the last moment it does not.
     """
-    child = os.fork()
+    child = copy_process()
     if child == 0:
         count = 0
 
@@ -170,7 +170,7 @@ def test_two_at_once_are_refused_and_later_ones_are_not(tmp_path: Path) -> None:
 @forking
 def test_the_lock_goes_with_the_process_that_had_it(tmp_path: Path) -> None:
     ready, go = os.pipe(), os.pipe()
-    child = os.fork()
+    child = copy_process()
     if child == 0:
         with write_together(tmp_path / "a.csv"):
             os.write(ready[1], b"1")
