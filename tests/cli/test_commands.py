@@ -489,7 +489,7 @@ def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) 
     assert "demo/report.html" in shown and "demo/worst-class.svg" in shown
     assert json.loads(Path("demo/audit.json").read_text())["rows"] == 400
     page, text = Path("demo/report.html").read_text(), Path("demo/report.txt").read_text()
-    for told in ("The promise is broken by the table as it was read", "Counted on the release"):
+    for told in ("The promise does not hold in the table as it was read", "Counted on the release"):
         assert told in page and told in text
     ElementTree.parse("demo/worst-class.svg")
     files = ("demo/hospital.csv", "-p", "demo/policy.toml")

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tclose.plain import escape_controls
+
 ROWS = [("30", "476", "flu"), ("30", "476", "ulcer"), ("40", "479", "flu"), ("40", "479", "flu")]
 
 
@@ -193,7 +195,7 @@ def test_columns_with_odd_names(run: Any, end: str) -> None:
     refusal = run("audit", "t.csv", "-p", "p.toml")
     assert refusal.exit_code == 2
     for name in ODD:
-        assert f"columns.{name}.role" in refusal.stderr
+        assert f"columns.{escape_controls(name, lines=False)}.role" in refusal.stderr
     assert refusal.stderr.count("the role is only suggested") == 1
     assert f"{len(ODD)} problems" in refusal.stderr
     assert run("policy", "confirm", "p.toml").exit_code == 0
