@@ -70,6 +70,15 @@ def anonymize(
         str, option("WHAT", "After Ctrl-C: ask, keep the best release so far, or drop it.")
     ] = "ask",
     population: options.Population = None,
+    start_from: Annotated[
+        Path | None,
+        options.of_search(
+            "PLAN",
+            "The plan of an earlier release of this table: where its classes keep the promise, the "
+            "result loses no more than they do.",
+            "--start-from",
+        ),
+    ] = None,
     given: Annotated[
         list[options.Place] | None,
         options.table_option(
@@ -89,11 +98,12 @@ def anonymize(
 
     The file appears only after it has been read back and every requirement verified on it.
     """
+    from tclose.recode import Plan
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_release
 
     written = (output, certificate, plan)
-    inputs = (file, policy, population, key_file, *(given or ()))
+    inputs = (file, policy, population, key_file, start_from, *(given or ()))
     options.refuse_taken(written, force=force, inputs=inputs)
     refuse_report(report, edition, inputs, written)
     _refuse_dictionary(dictionary, inputs, (*written, report))
@@ -121,6 +131,7 @@ def anonymize(
             **search,
             fallback=True if fallback else None,
             polish=polish,
+            start_from=None if start_from is None else Plan.load(start_from),
             given=list(given) if given else None,
             given_key=given_key,
             key=options.read_key(key_file),

@@ -17,6 +17,7 @@ from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
+from tclose.plain import rows_text
 from tclose.recode.levels import list_words
 from tclose.recode.number_line import NumberLine
 from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
@@ -52,6 +53,33 @@ def assign_classes(bound: BoundTable, plan: Plan) -> PlanAssignment:
         faults[shape.column.name] = fault
     outside = np.any(list(faults.values()), axis=0)
     return PlanAssignment(np.where(outside, -1, label), faults)
+
+
+def recall_classes(bound: BoundTable, plan: Plan) -> Ints:
+    """The class of each cell as the plan has it (−1: left out); raises for a table that it has not
+    all the rows of.
+
+    A plan that lists the classes of its own rows takes these only. Cuts and levels lead any row to
+    a class, but must cover it.
+    """
+    if plan.own_rows is not None:
+        own = plan.own_rows.recall(bound)
+        if own is None:
+            what = "the plan was made from other rows, or from other columns of these"
+            hint = "plans of mondrian, optimal and incognito lead other rows to classes, too"
+            raise UsageError(what, where="plan", hint=hint)
+        return own
+    theirs = {released.column for released in plan.columns}
+    if set(bound.classes.quasi) != theirs:
+        what = "the plan recodes other quasi-identifiers than the table has"
+        hint = f"it recodes {', '.join(sorted(theirs))}"
+        raise UsageError(what, where="plan", hint=hint)
+    label = assign_classes(bound, plan).label
+    if (label < 0).any():
+        outside = rows_text(int(bound.cells.rows[label < 0].sum()))
+        what = f"no class of the plan covers {outside} of the table"
+        raise UsageError(what, where="plan", hint="make a plan from the present table")
+    return label
 
 
 def _assign_by_levels(bound: BoundTable, plan: Plan) -> PlanAssignment:

@@ -73,12 +73,16 @@ class Method:
     """Chooses row by row: how many promises of closeness by a tree distance it takes."""
     lines: bool = False
     """Takes closeness by ordered and numeric distances only."""
+    start: Callable[[SearchProblem, Budget, Ints], Outcome] | None = None
+    """The same search from a given partition that keeps the promise; ends with nothing worse."""
     published: Literal["", "lines", "any"] = ""
     """Whether it can do what its paper says and nothing after: for ordered and numeric distances,
     or for any; empty: it cannot."""
 
-    def run(self, problem: SearchProblem, budget: Budget) -> Outcome:
-        """Searches; raises UsageError where the promise is more than the method can judge."""
+    def run(self, problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
+        """Searches, from a given partition if the method can; raises UsageError where the promise
+        is more than the method can judge.
+        """
         self.refuse(problem)
         if not budget.polish:
             self.refuse_unpublished(problem)
@@ -89,6 +93,8 @@ class Method:
             kept = choose_within_limits(ordered, share)
             if len(kept) < len(order):
                 return _search_part(self.search, ordered, kept, budget).restore_order(order)
+        elif start is not None and self.start is not None:
+            return self.start(ordered, budget, start[order]).restore_order(order)
         return self.search(ordered, budget).restore_order(order)
 
     def refuse(self, problem: SearchProblem) -> None:
@@ -151,18 +157,19 @@ class Method:
         return tuple(reasons)
 
 
-def auto(problem: SearchProblem, budget: Budget) -> Outcome:
+def auto(problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
     """The method that suits the problem, or the best of several (`run_portfolio`).
 
     Where classes could be exactly like the table, it is run a second time for t = 0, with as much
-    effort, and the better counts: no larger t loses more than t = 0 does.
+    effort, and the better counts: no larger t loses more than t = 0 does. `start` is a partition
+    that keeps the promise; only `hybrid` starts from it.
     """
     name, why = choose_method(problem, budget)
     METHODS[name].refuse(problem)
 
     def search(some: SearchProblem, part: Budget) -> Outcome:
         if name == "hybrid":
-            return run_portfolio(some, part)
+            return run_portfolio(some, part, start if some is problem else None)
         if some.foresees_columns:
             return _choose_stars(some, part, name)
         return replace(METHODS[name].search(some, part), why=f"{name}: {why}")
@@ -265,7 +272,7 @@ def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     return several
 
 
-def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
+def run_portfolio(problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
     """The least loss of `hybrid` and its challengers, if it has any.
 
     `hybrid` runs first, with all of the effort, exactly as it would alone. Its challengers then get
@@ -275,9 +282,9 @@ def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
     """
     challengers = list_challengers(problem, budget)
     if not challengers:
-        return replace(hybrid(problem, budget), why="hybrid: it loses least on most tables")
+        return replace(hybrid(problem, budget, start), why="hybrid: it loses least on most tables")
     used, total = (1.0, 1.0 + EXTRA) if budget.seconds is None else (1.0 - EXTRA, 1.0)
-    outcomes = [hybrid(problem, budget.portion(used, 0.0, total))]
+    outcomes = [hybrid(problem, budget.portion(used, 0.0, total), start)]
     share = BUILDING / len(challengers)
     for name in challengers:
         if outcomes[-1].stopped != "cancelled":
@@ -353,7 +360,8 @@ METHODS: dict[str, Method] = {
     for method in (
         Method("hybrid", hybrid,
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            suppression=True, local=True, keeps_limits=True, supersets=True, improves=True),
+            suppression=True, local=True, keeps_limits=True, supersets=True, improves=True,
+            start=hybrid),
         Method("mondrian", mondrian,
             "strict cuts, each the allowed one that saves the most loss", any_requirement=True,
             keeps_limits=True),
@@ -412,7 +420,7 @@ METHODS: dict[str, Method] = {
         Method("auto", auto,
             "the method that suits the promise, the table and the time, or the best of several",
             any_requirement=True, suppression=True, supersets=True, local=True,
-            takes_objective=True, keeps_limits=True, improves=True),
+            takes_objective=True, keeps_limits=True, improves=True, start=auto),
     )
 }  # fmt: skip
 

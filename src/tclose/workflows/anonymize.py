@@ -14,7 +14,7 @@ from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
-from tclose.recode import mask_recoding, recode_and_repair
+from tclose.recode import Plan, mask_recoding, recode_and_repair
 from tclose.release import Release
 from tclose.search import Budget, Outcome, Progress, method_named
 from tclose.search.feasibility import foresee_one_class
@@ -28,6 +28,7 @@ from tclose.workflows.release.given import (
     refuse_lone_key,
 )
 from tclose.workflows.release.publish import Unproven, confirm, nothing_kept, publish
+from tclose.workflows.release.start import START, refuse_start
 from tclose.workflows.release.targets import Targets
 from tclose.workflows.release.task import SearchTask
 
@@ -54,6 +55,7 @@ def anonymize(
     fallback: bool | None = None,
     polish: bool | None = None,
     population: Any = None,
+    start_from: Plan | None = None,
     given: Any = None,
     given_key: str | None = None,
     key: bytes | None = None,
@@ -73,9 +75,10 @@ def anonymize(
     `seconds` the clock does. What the recount does not prove is refused; with `fallback` a stricter
     promise is then searched, and `headline` says so first. Without `polish` a method does what its
     paper says, and nothing after. `target` is a column that will be learned from the release:
-    quasi-identifiers then count in the loss by what they tell about it. `given` is an earlier
-    release about the same people, or a list of them: groups of people who are in the same classes
-    of all then keep the promise, too. Rows are linked by the column `given_key`.
+    quasi-identifiers then count in the loss by what they tell about it. `start_from` is a plan of
+    these rows: where its classes keep the promise, the release loses no more than they do. `given`
+    is an earlier release about the same people, or a list of them: groups of people who are in the
+    same classes of all then keep the promise, too. Rows are linked by the column `given_key`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
@@ -88,6 +91,8 @@ def anonymize(
     reading.refuse_idle_query(data)
     if given_key is not None:
         refuse_lone_key(given)
+    if start_from is not None:
+        refuse_start(start_from, given=given)
     table = open_table(data, policy, reading)
     bound = table.bind_or_summarize()
     wishes = bound.policy.search
@@ -108,6 +113,9 @@ def anonymize(
                 where="search.target",
                 hint="allow more cells in one place (--cells), or say search.weights instead",
             )
+        if start_from is not None:
+            what = "a table in parts is not searched from a plan"
+            raise UsageError(what, where=START, hint="allow more cells in one place (--cells)")
         targets.refuse(bound.example(table.source), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
@@ -115,11 +123,12 @@ def anonymize(
     chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
     if given is None:
-        task = SearchTask.of(bound, people, chosen, budget, target)
+        task = SearchTask.of(bound, people, chosen, budget, target, start_from)
     else:
         groups = find_earlier_groups(bound, given, given_key, job)
         task = GroupedTask.of_groups(groups, chosen, budget, target)
-    job = replace(job, people=people, notes=tuple(foresee_one_class(task.problem)))
+    notes = [] if task.start is None else [task.start.note]
+    job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
     published = search_and_publish(job, task, on_cancel)

@@ -20,7 +20,6 @@ from tclose.plain import exact
 from tclose.requirements import Requirement
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
-from tclose.search.local_search.hybrid import hybrid
 from tclose.search.outcome import Budget, Outcome, Progress
 from tclose.search.problem import SearchProblem, compile_constraints, infeasible
 from tclose.search.registry import choose_method, method_named
@@ -169,15 +168,11 @@ class _Run:
         """
         method_named(method).refuse(problem)
         start = min(stricter, key=lambda outcome: outcome.cost, default=None)
-        budget, order = self._budget(method, place), problem.natural_order()
+        label = None if start is None else start.label
         try:
             for reason in infeasible(problem):
                 raise UsageError(str(reason))
-            if method == "hybrid" and start is not None and not problem.limited:
-                ordered = problem.reorder(order)
-                outcome = hybrid(ordered, budget, start.label[order]).restore_order(order)
-            else:
-                outcome = method_named(method).run(problem, budget)
+            outcome = method_named(method).run(problem, self._budget(method, place), label)
         except UsageError as error:
             self.reason = error.what
             return []

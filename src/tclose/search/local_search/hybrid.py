@@ -177,7 +177,7 @@ def hybrid(problem: SearchProblem, budget: Budget, start: Ints | None = None) ->
         return RegionSearch(problem, budget).run(start)
     run = LocalSearch(problem, Clock(budget))
     if start is not None:
-        run.offer("a stricter partition", number_classes(start))
+        run.offer("a given partition", number_classes(start))
     run.start()
     return run.bound_outcome(run.improve_all("hybrid"))
 
@@ -481,7 +481,7 @@ class RegionSearch:
     def run(self, start: Ints | None) -> Outcome:
         """The best that was found in the time given."""
         if start is not None:
-            self.offer("a stricter partition", number_classes(start), together=False)
+            self.offer("a given partition", number_classes(start), together=False)
         partitions = list_partitions(self.root)
         found: list[tuple[float, int, Ints]] = []
         for regions in partitions:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
-from tclose.recode import Recoding, build_plan, treat_suppressed
+from tclose.recode import Plan, Recoding, build_plan, treat_suppressed
 from tclose.search import Budget, Method, Outcome, SearchProblem, infeasible, problem_of
 from tclose.search.local_search.masking import (
     Masking,
@@ -28,6 +28,7 @@ from tclose.verify.certificate import (
     TrialRecord,
 )
 from tclose.workflows.release.draft import Draft, Job, count_by_part, draft_recoding, trace_inputs
+from tclose.workflows.release.start import Start, read_start
 
 LEFTOVER = "asked rooted hidden generalized dropped reason".split()
 """What a certificate repeats of what became of the rows that a search left out."""
@@ -45,11 +46,13 @@ class SearchTask:
     budget: Budget
     fallback: str | None = None
     """What is searched in place of what was asked for, if that is so."""
+    start: Start | None = None
+    """A partition that the search starts from."""
 
     @classmethod
     def of(
         cls, bound: BoundTable, people: Cells | None, method: Method, budget: Budget,
-        target: str | None = None,
+        target: str | None = None, plan: Plan | None = None,
     ) -> SearchTask:  # fmt: skip
         """The constraints of a table, compiled; raises where no release can keep its promise."""
         problem = problem_of(bound, people, target)
@@ -58,11 +61,15 @@ class SearchTask:
             whole = method.takes_objective and (not method.local or bool(problem.objective.given))
             refuse_masking(problem, whole_columns=whole)
         budget = budget.scale_to(problem.n_cells) if method.improves else budget
-        return cls(bound, people, problem, method, budget)
+        start = None if plan is None else read_start(bound, problem, plan, method, budget)
+        return cls(bound, people, problem, method, budget, start=start)
 
     def search(self) -> Outcome:
         """Proposes classes."""
-        return self.method.run(self.problem, self.budget)
+        if self.start is None:
+            return self.method.run(self.problem, self.budget)
+        found = self.method.run(self.problem, self.budget, self.start.outcome.label)
+        return self.start.keep_better(found)
 
     @property
     def _masking(self) -> Masking | None:
@@ -162,6 +169,7 @@ class SearchTask:
             method=method,
             budget=replace(budget, suppression=Fraction(0)),
             fallback=f"fallback: {', '.join(words)}, {because}",
+            start=None,
         )
 
 
