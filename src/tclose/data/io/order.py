@@ -1,7 +1,7 @@
 """The order of released rows: a function of the released values, so that it reveals nothing more.
 
-Rows are sorted by a hash of their own released values. Rows with one hash are alike, so that
-neither the order of the table nor anything that is not released takes part in it.
+Rows are sorted by two hashes of their own released values. Rows with the same hashes are alike, so
+that neither the order of the table nor anything that is not released takes part in it.
 """
 
 from __future__ import annotations
@@ -22,34 +22,27 @@ SORTED = 256_000_000
 """Bytes of rows that are sorted at once, at most; beyond it they are dealt out to files first."""
 BITS = 6
 """How many bits of the hash tell the file that a row is dealt out to."""
-HIGH, LOW = "__tclose_high__", "__tclose_low__"
-"""The halves of the hash of a row."""
-MOST_ARGUMENTS = 99
-"""PostgreSQL takes no more for a function."""
+HASHES = "__tclose_hash__", "__tclose_other_hash__"
 
 
-def write_hash(texts: Sequence[str]) -> str:
-    """The SQL expression by which DuckDB and PostgreSQL sort rows: an unambiguous hash of some
-    texts.
+def write_hashes(texts: Sequence[str]) -> tuple[str, str]:
+    """The SQL expressions by which DuckDB sorts rows: two independent hashes of some texts.
 
-    >>> write_hash(["a"])
-    "md5(concat(coalesce(CAST(length(a) AS VARCHAR), '-'), ':', a))"
+    >>> write_hashes(["a", "b"])
+    ('hash(a, b)', "hash(a || '~', b || '~')")
     """
-    parts = [f"coalesce(CAST(length({text}) AS VARCHAR), '-'), ':', {text}" for text in texts]
-    most = MOST_ARGUMENTS // 3
-    some = (", ".join(parts[at : at + most]) for at in range(0, len(parts), most))
-    return f"md5({' || '.join(f'concat({each})' for each in some)})"
+    other = (f"{text} || '~'" for text in texts)
+    return f"hash({', '.join(texts)})", f"hash({', '.join(other)})"
 
 
 def hash_rows(batch: pa.RecordBatch, connection: Connection) -> tuple[Ints, Ints]:
-    """The halves of the hash of each row, as `write_hash` has it."""
+    """The two hashes of each row, as `write_hashes` has them."""
     plain = pa.table([_spell_out(column) for column in batch.columns], _name(batch.num_columns))
-    hashed = f"unhex({write_hash([f'CAST({name} AS VARCHAR)' for name in plain.column_names])})"
     slices = pa.Table.from_batches(plain.to_batches(max_chunksize=READ), plain.schema)
-    found = connection.from_arrow(slices).project(f"{hashed} AS h").to_arrow_table().column(0)
-    parts = [_read_halves(chunk) for chunk in found.chunks]
-    halves = np.concatenate([np.empty((0, 2), np.uint64), *parts])
-    return halves[:, 0], halves[:, 1]
+    wanted = ", ".join(write_hashes([f"CAST({name} AS VARCHAR)" for name in plain.column_names]))
+    found = connection.from_arrow(slices).project(wanted).to_arrow_table()
+    first, second = (column.to_numpy() for column in found.columns)
+    return first, second
 
 
 def _name(count: int) -> list[str]:
@@ -64,14 +57,6 @@ def _spell_out(column: pa.Array) -> pa.Array:
     return plain.view(pa.int64()) if getattr(plain.type, "unit", "") == "ns" else plain
 
 
-def _read_halves(hashes: pa.Array) -> Ints:
-    """Hashes of 16 bytes as pairs of numbers that sort like them."""
-    start = hashes.buffers()[1]
-    first = np.frombuffer(start, np.int32)[hashes.offset] if start is not None else 0
-    some = np.frombuffer(hashes.buffers()[2], np.uint8)[first : first + 16 * len(hashes)]
-    return some.view(">u8").reshape(-1, 2).astype(np.uint64)
-
-
 def shuffle_table(table: pa.Table) -> Ints:
     """Which row comes at each place.
 
@@ -84,8 +69,8 @@ def shuffle_table(table: pa.Table) -> Ints:
     parts = [hash_rows(batch, connection) for batch in table.to_batches()]
     if not parts:
         return np.empty(0, dtype=np.int64)
-    high, low = (np.concatenate(half) for half in zip(*parts, strict=True))
-    return np.lexsort((low, high))
+    first, second = (np.concatenate(hashes) for hashes in zip(*parts, strict=True))
+    return np.lexsort((second, first))
 
 
 def shuffle_rows(
@@ -97,12 +82,12 @@ def shuffle_rows(
     hashed = (
         pa.table(
             [*part.columns, *map(pa.array, hash_rows(part, connection))],
-            [*schema.names, HIGH, LOW],
+            [*schema.names, *HASHES],
         )
         for part in parts
     )
-    halves = [pa.field(name, pa.uint64()) for name in (HIGH, LOW)]
-    for table in _sort(hashed, pa.schema([*schema, *halves]), most, 64 - BITS):
+    with_hashes = pa.schema([*schema, *(pa.field(name, pa.uint64()) for name in HASHES)])
+    for table in _sort(hashed, with_hashes, most, 64 - BITS):
         yield from table.select(schema.names).to_batches(READ)
 
 
@@ -125,7 +110,7 @@ def _sort(
     if files is None:
         if held:
             table = pa.concat_tables(held)
-            order = np.lexsort([table.column(half).to_numpy() for half in (LOW, HIGH)])
+            order = np.lexsort([table.column(name).to_numpy() for name in reversed(HASHES)])
             yield take_rows(table, order)
         return
     if held:
@@ -144,7 +129,7 @@ class DealtRows:
 
     def add(self, table: pa.Table) -> None:
         """Puts rows aside."""
-        bits = table.column(HIGH).to_numpy() >> self.shift & np.uint64((1 << BITS) - 1)
+        bits = table.column(HASHES[0]).to_numpy() >> self.shift & np.uint64((1 << BITS) - 1)
         bits = bits.astype(np.int64)  # older versions of NumPy do not count others
         order = np.argsort(bits, kind="stable")
         dealt, ends = take_rows(table, order), np.cumsum(np.bincount(bits, minlength=1 << BITS))

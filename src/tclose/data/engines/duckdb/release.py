@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
 from tclose.data.io.counting import Relation
-from tclose.data.io.order import write_hash
+from tclose.data.io.order import write_hashes
 from tclose.data.source import KEY, Change, Translation, quote_name
 
 NAME = "__tclose_name_{}"
@@ -96,7 +96,7 @@ def shuffle(released: Relation) -> Relation:
         if str(kind) == "TIMESTAMP WITH TIME ZONE":  # whatever the connection's zone is
             text = f"coalesce(CAST(epoch_us({quote_name(name)}) AS VARCHAR), {text})"
         texts.append(text)
-    return released.order(write_hash(texts))
+    return released.order(", ".join(write_hashes(texts)))
 
 
 def join_lines(

@@ -20,7 +20,6 @@ from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres import types as pg
 from tclose.data.engines.postgres.connection import IN_ORDER, PLAIN, PostgresLink, configure
 from tclose.data.io.counting import Batches
-from tclose.data.io.order import write_hash
 from tclose.data.io.paths import Address, refuse_ambiguous
 from tclose.data.source import (
     KEY,
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"
 OLD, NEW = "old", "new"
 ROW = "__tclose_row__"
+MOST_ARGUMENTS = 99
+"""PostgreSQL takes no more for a function."""
 Tables = dict[str, pa.Table]
 ASKS = re.compile(
     r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(select|with|values|table)\b", re.I | re.S
@@ -173,7 +174,7 @@ class PostgresSource(Spooling):
         if not translation.is_shuffled:
             return f"{query} ORDER BY {ROW}"
         texts = [f"CAST({quote_name(change.name)} AS VARCHAR)" for change in translation.changes]
-        return f"SELECT * FROM ({query}) AS r ORDER BY {write_hash(texts)}"
+        return f"SELECT * FROM ({query}) AS r ORDER BY {_write_hash(texts)}"
 
     def _match(self, translation: Translation) -> str:
         """The SQL condition by which rows and cells match; missing values match each other."""
@@ -348,3 +349,15 @@ def _identity(link: PostgresLink) -> Any:
             "WHERE datname = current_database()"
         )
         return cursor.fetchone()
+
+
+def _write_hash(texts: Sequence[str]) -> str:
+    """The SQL expression by which rows are sorted: an unambiguous hash of some texts.
+
+    >>> _write_hash(["a"])
+    "md5(concat(coalesce(CAST(length(a) AS VARCHAR), '-'), ':', a))"
+    """
+    parts = [f"coalesce(CAST(length({text}) AS VARCHAR), '-'), ':', {text}" for text in texts]
+    most = MOST_ARGUMENTS // 3
+    some = (", ".join(parts[at : at + most]) for at in range(0, len(parts), most))
+    return f"md5({' || '.join(f'concat({each})' for each in some)})"
