@@ -1,3 +1,4 @@
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from tclose.kernels.base.memory cimport ConstLongs, Longs, Memory
 from tclose.kernels.base.random cimport RandomStream, draw
@@ -22,16 +23,21 @@ cdef class CellSwaps(Memory):
     cdef bint has_wide_sets
     cdef readonly int64_t work    # steps
     # the cells of a class that leave it, where those went that have left, and whom they were
-    # exchanged for (−1: nobody); the box and the loss per row without those still to leave
-    cdef int64_t[MOST_LEAVING] leaving, entered, taken
+    # exchanged for (−1: nobody), what filled their places (−1: nothing), and the class it came
+    # from; the box and the loss per row without those still to leave
+    cdef int64_t[MOST_LEAVING] leaving, entered, taken, filling, source
     cdef Py_ssize_t next_leaving, n_leaving
     cdef Longs low, high
     cdef double loss_without
     cdef double before            # what the class loses, less what the places so far have cost
     # the best place for the next: a class, and a cell to be exchanged for (−1: none)
     cdef double best_saved
-    cdef int64_t best_cell
+    cdef int64_t best_cell, best_filler
     cdef Py_ssize_t best_class
+    # the best cell to fill its place (−1: none), what that saves here and in the class it leaves
+    cdef double filled
+    cdef int64_t filler
+    cdef Py_ssize_t filler_class
 
     cdef bint _can_leave(self, int64_t x) noexcept nogil
     cdef void _forget_places(self) noexcept nogil

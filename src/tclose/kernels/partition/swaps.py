@@ -4,6 +4,9 @@ Two cells with equal sensitive values and weights may change places unchecked, s
 changes; any other change is checked on both classes. A suppressed cell is exchanged only for its
 equal, so that the released distribution, by which classes are judged, stays the same.
 
+A class that cannot spare a cell may have another in its place, from any class that can: a chain of
+two moves, of which each class is judged once. Its two ends are chosen one after the other.
+
 A class loses less without a cell only where that cell alone holds a border of its box. Where a few
 cells hold one together they leave one after another, each for the best place that is left to it; if
 they do not all find one, or what they lose there is more than the border costs, they return.
@@ -75,7 +78,8 @@ class CellSwaps(Memory):
         return self.loss_without < self.state.loss[a] - 1e-12
 
     def _forget_places(self):
-        self.best_saved, self.best_cell, self.best_class = NO_GAIN, -1, -1
+        self.best_saved, self.best_cell, self.best_class, self.best_filler = NO_GAIN, -1, -1, -1
+        self.filled, self.filler, self.filler_class = -INFINITY, -1, -1
 
     def _clear_border(self, x, reach):
         """The loss saved (or 0) where the cells that hold a border together with x leave."""
@@ -97,6 +101,8 @@ class CellSwaps(Memory):
                 return 0.0
             self.taken[self.next_leaving] = self.best_cell
             self.entered[self.next_leaving] = self.best_class
+            self.filling[self.next_leaving] = self.best_filler
+            self.source[self.next_leaving] = self.filler_class
             saved = self._relocate(cell)
             self.next_leaving += 1
         return saved
@@ -179,9 +185,11 @@ class CellSwaps(Memory):
         while self.next_leaving > 0:
             self.next_leaving -= 1
             q = self.next_leaving
-            b, x, y = self.entered[q], self.leaving[q], self.taken[q]
+            b, x, y, z = self.entered[q], self.leaving[q], self.taken[q], self.filling[q]
             self.state.exchange(b, x, y)
-            self.state.exchange(a, y, x)
+            self.state.exchange(a, z if z >= 0 else y, x)
+            if z >= 0:
+                self.state.exchange(self.source[q], -1, z)
 
     def _look_anywhere(self, x, reach):
         """Looks for the best of some places for a leaving cell: of other cells, or in classes."""
@@ -204,7 +212,8 @@ class CellSwaps(Memory):
         self._look_at_classes(x, numbers, 0, min(first, max(first + reach - count, 0)))
 
     def _look_at_cells(self, x, cells, lo, hi):
-        """Looks for a better exchange of a leaving cell for one of another class."""
+        """Looks for a better exchange of a leaving cell for one of another class, and for a better
+        cell to fill its place that another class can spare, wherever the first goes."""
         a, rows = self.state.cell_class[x], self.state.table.rows
         self.work += (hi - lo) * (self.state.table.n_columns // 2 + 1)
         for p in range(lo, hi):
@@ -214,18 +223,28 @@ class CellSwaps(Memory):
                 continue
             moved = rows[x] - rows[y]
             left = self.state.rows[a] - moved
-            saved = self.before - left * self._loss_with(a, x, y, self.before / left)
-            if saved <= NO_GAIN:
+            here = self.before - left * self._loss_with(a, x, y, self.before / left)
+            if here <= NO_GAIN:
                 continue
             self.work += 4 * self.state.table.n_columns
-            saved += self.state.rows[b] * self.state.loss[b]
-            saved -= (self.state.rows[b] + moved) * self.state.loss_if(b, y, x)
-            if saved <= self.best_saved:
+            here += self.state.rows[b] * self.state.loss[b]
+            saved = here - (self.state.rows[b] + moved) * self.state.loss_if(b, y, x)
+            is_alike: cython.bint = self.tie[x] == self.tie[y] and count_alike(
+                self.state.table, x, y
+            )
+            if saved > self.best_saved and (
+                is_alike or (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x))
+            ):
+                self.best_saved, self.best_cell, self.best_class = saved, y, b
+            rest = self.state.rows[b] - rows[y]
+            if here <= self.filled or rest < self.state.table.constraints.k:
                 continue
-            if self.tie[x] != self.tie[y] or not count_alike(self.state.table, x, y):
-                if not (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x)):
-                    continue
-            self.best_saved, self.best_cell, self.best_class = saved, y, b
+            self.work += 2 * self.state.table.n_columns
+            filled = here - rest * self.state.loss_if(b, y, -1)
+            if filled <= self.filled or not self.state.keeps_if(b, y, -1):
+                continue
+            if is_alike or self.state.keeps_if(a, x, y):
+                self.filled, self.filler, self.filler_class = filled, y, b
 
     def _loss_with(self, a, x, y, most):
         """Loss per row of class a with y in place of what leaves; beyond `most` not counted on."""
@@ -246,25 +265,34 @@ class CellSwaps(Memory):
         return total
 
     def _look_at_classes(self, x, numbers, lo, hi):
-        """Looks for a better class for a leaving cell."""
+        """Looks for a better class for a leaving cell, whose place is filled or left empty."""
         a, rows = self.state.cell_class[x], self.state.table.rows[x]
-        saved_there = self.before - (self.state.rows[a] - rows) * self.loss_without
+        left: cython.double = self.before - (self.state.rows[a] - rows) * self.loss_without
         may_leave: cython.bint = False
         self.work += (hi - lo) * self.state.table.n_columns
-        for p in range(lo, hi):
+        p: cython.Py_ssize_t = lo
+        while p < hi:
             b = numbers[p]
-            if b == a:
+            is_filled: cython.bint = self.filled > left and b != self.filler_class
+            saved = self.filled if is_filled else left
+            if b == a or saved <= NO_GAIN:
+                p += 1
                 continue
-            saved = saved_there + self.state.rows[b] * self.state.loss[b]
+            saved += self.state.rows[b] * self.state.loss[b]
             together = self.state.rows[b] + rows
             saved -= together * self._loss_of_both(b, x, (saved - self.best_saved) / together)
-            if saved <= self.best_saved:
-                continue
-            if not may_leave and not self.state.keeps_if(a, x, -1):
-                break
-            may_leave = True
-            if self.state.keeps_if(b, -1, x):
-                self.best_saved, self.best_cell, self.best_class = saved, -1, b
+            if saved > self.best_saved:
+                if not is_filled and not may_leave:
+                    may_leave = self.state.keeps_if(a, x, -1)
+                    if not may_leave:
+                        left = -INFINITY
+                        if self.filler < 0:
+                            break
+                        continue
+                if self.state.keeps_if(b, -1, x):
+                    self.best_saved, self.best_cell, self.best_class = saved, -1, b
+                    self.best_filler = self.filler if is_filled else -1
+            p += 1
 
     def _loss_of_both(self, b, x, most):
         """Loss per row of class b together with cell x; beyond `most` not counted on."""
@@ -291,7 +319,11 @@ class CellSwaps(Memory):
         if self.best_class < 0:
             return 0.0
         a = self.state.cell_class[x]
-        self.state.exchange(a, x, self.best_cell)
+        if self.best_filler >= 0:
+            self.state.exchange(a, x, self.best_filler)
+            self.state.exchange(self.filler_class, self.best_filler, -1)
+        else:
+            self.state.exchange(a, x, self.best_cell)
         self.state.exchange(self.best_class, self.best_cell, x)
         return self.best_saved
 

@@ -70,9 +70,9 @@ BOUNDING = 0.03
 """The share of the budget that a lower bound may take."""
 REGION = 2000
 """Cells of a region that is improved by itself, at least; at most twice as many."""
-LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.03, 2, 24
+LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.015, 2, 48
 """The effort that a region should have in a round; how many rounds there are."""
-REPAIRING = 0.7
+REPAIRING = 0.6
 """The share of a turn that goes into destroy and repair; the rest into swaps."""
 WARMTH, COLD = 0.15, 0.15
 """The first temperature, over what a class loses on the average; the last share of the budget in
