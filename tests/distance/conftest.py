@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tclose.distance import TreeMetric, equal, hierarchical, numeric, ordered
+from tclose.distance import TreeMetric, equal, hierarchical, numeric, ordinal
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def grounds(draw: st.DrawFn, kind: str | None = None) -> Ground:
         return Ground(tree.metric(missing=missing), _with_missing(known, tree.apart, missing))
     if kind == "ordered":
         places = [Fraction(rank) for rank in range(draw(st.integers(1, 8)))]
-        metric = ordered(len(places) + missing, missing=missing)
+        metric = ordinal(len(places) + missing, missing=missing)
     else:
         number = st.fractions(-50, 50, max_denominator=12)
         places = sorted(draw(st.sets(number, min_size=1, max_size=8)))

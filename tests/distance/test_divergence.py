@@ -22,7 +22,7 @@ from tclose.distance import (
     Reference,
     SmoothedJensenShannon,
     equal,
-    ordered,
+    ordinal,
 )
 from tclose.distance.numbers import LogDistances
 
@@ -86,7 +86,7 @@ def test_smoothing_is_nadaraya_watson_with_an_epanechnikov_kernel(
 @settings(max_examples=40)
 def test_a_narrow_bandwidth_smoothes_nothing(slow: Any, data: Any, size: int) -> None:
     row, whole = (data.draw(slow.counts(size)) for _ in range(2))
-    smoothed = SmoothedJensenShannon(ordered(size), Fraction(1, size - 1))
+    smoothed = SmoothedJensenShannon(ordinal(size), Fraction(1, size - 1))
     plain = value(JensenShannon(), row, whole)
     assert value(smoothed, row, whole) == pytest.approx(plain, abs=1e-12)
 
@@ -102,11 +102,11 @@ AT_THE_THRESHOLD = [
         JensenShannon(), [1, 1, 0], [0, 1, 1], Fraction(1, 2), id="js: half in common"
     ),
     pytest.param(
-        SmoothedJensenShannon(ordered(4), Fraction(1, 3)), [1, 0, 0, 0], [0, 0, 0, 1],
+        SmoothedJensenShannon(ordinal(4), Fraction(1, 3)), [1, 0, 0, 0], [0, 0, 0, 1],
         Fraction(1), id="smoothed: nothing in common",
     ),
     pytest.param(
-        SmoothedJensenShannon(ordered(3), Fraction(2)), [1, 2, 3], [2, 4, 6],
+        SmoothedJensenShannon(ordinal(3), Fraction(2)), [1, 2, 3], [2, 4, 6],
         Fraction(0), id="smoothed: the same",
     ),
 ]  # fmt: skip
@@ -154,7 +154,7 @@ def test_references_of_their_own_equal_one_class_at_a_time(slow: Any, data: Any,
     rows = [data.draw(slow.counts(size)) for _ in range(4)]
     references = [data.draw(slow.counts(size, full=True)) for _ in range(2)]
     which = data.draw(st.lists(st.integers(0, 1), min_size=4, max_size=4))
-    smoothed = SmoothedJensenShannon(ordered(size), Fraction(2, 5))
+    smoothed = SmoothedJensenShannon(ordinal(size), Fraction(2, 5))
     for distance in (KullbackLeibler(), JensenShannon(), smoothed):
         found = distance.against(
             Histogram.from_dense(rows), Reference(np.array(references), np.array(which))
@@ -174,7 +174,7 @@ def test_identity_and_zero_probability_are_as_desired_and_semantic_awareness_nee
     table = [1, 1, 1, 1, 1, 1]
     near, far = [3, 3, 0, 0, 0, 0], [3, 0, 0, 0, 0, 3]
     assert value(JensenShannon(), near, table) == value(JensenShannon(), far, table)
-    smoothed = SmoothedJensenShannon(ordered(6), Fraction(9, 20))
+    smoothed = SmoothedJensenShannon(ordinal(6), Fraction(9, 20))
     assert value(smoothed, near, table) > 2 * value(smoothed, far, table)
     assert value(smoothed, table, table) == 0
 
@@ -194,7 +194,7 @@ def test_only_equal_distributions_are_at_distance_zero() -> None:
 def test_smoothing_can_make_different_distributions_equal() -> None:
     """With a bandwidth beyond the range the kernel is a parabola: it sees mass, mean and variance,
     and these two have the same."""
-    smoothed = SmoothedJensenShannon(ordered(4), Fraction(2))
+    smoothed = SmoothedJensenShannon(ordinal(4), Fraction(2))
     found = smoothed.of(Histogram.from_dense([[2, 0, 4, 0], [2, 0, 3, 1]]), np.array([1, 3, 1, 1]))
     assert [found.exact(0), found.exact(1)] == [0, None]
     assert found.within(Fraction(0)).tolist() == [True, False]

@@ -22,7 +22,7 @@ from tclose.distance import (
     hierarchical,
     matrix,
     numeric,
-    ordered,
+    ordinal,
 )
 
 
@@ -87,7 +87,7 @@ def test_numeric_emd_is_the_wasserstein_distance_over_the_range(slow: Any, data:
 def test_ordered_and_equal_emd_have_closed_forms(slow: Any, data: Any, size: int) -> None:
     row, whole = (data.draw(slow.counts(size)) for _ in range(2))
     ranks = [Fraction(rank) for rank in range(size)]
-    assert distance(ordered(size), row, whole) == slow.along_line(ranks, row, whole)
+    assert distance(ordinal(size), row, whole) == slow.along_line(ranks, row, whole)
     assert distance(equal(size), row, whole) == slow.variational(row, whole)
 
 
@@ -104,8 +104,8 @@ def test_the_chain_kernel_equals_the_walk_up_the_tree(slow: Any, data: Any) -> N
 
 
 def test_lines_and_stars_are_chains_and_a_branching_tree_is_not() -> None:
-    assert ordered(5).chains is not None
-    assert ordered(5, missing=True).chains is not None
+    assert ordinal(5).chains is not None
+    assert ordinal(5, missing=True).chains is not None
     assert equal(5).chains is not None
     branching = hierarchical([3, 3, 4, 4, -1], [0, 0, 0, 1, 2], [0, 1, 2])
     assert branching.chains is None
@@ -171,7 +171,7 @@ def test_references_of_their_own_equal_one_class_at_a_time(slow: Any, data: Any)
 
 
 def test_one_value_is_at_distance_zero_from_itself() -> None:
-    for metric in (ordered(1), equal(1), numeric([Fraction(7)])):
+    for metric in (ordinal(1), equal(1), numeric([Fraction(7)])):
         assert distance(metric, [3], [5]) == 0
 
 
@@ -186,7 +186,7 @@ def test_one_value_is_at_distance_zero_from_itself() -> None:
     ],
 )
 def test_salaries_of_the_paper(row: list[int], expected: Fraction) -> None:
-    assert distance(ordered(9), row, [1] * 9) == expected
+    assert distance(ordinal(9), row, [1] * 9) == expected
 
 
 DISEASES = ["flu", "pneumonia", "bronchitis", "ulcer", "cancer", "gastritis"]

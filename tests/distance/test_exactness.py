@@ -23,7 +23,7 @@ from tclose.distance import (
     exact,
     matrix,
     numeric,
-    ordered,
+    ordinal,
 )
 from tclose.distance.emd import Reference, TreeWork
 from tclose.distance.numbers import decimal_of, find_sign, to_integers
@@ -73,7 +73,7 @@ def test_counts_on_both_sides_of_64_bits_give_the_same_fractions(slow: Any, data
 @pytest.mark.parametrize("total", [2**10, 2**31, 2**40, 2**59, 2**61])
 def test_one_table_may_mix_classes_within_and_beyond_the_guard(total: int) -> None:
     """A table of 64-bit weights whose classes range from one row to nearly all."""
-    metric = ordered(5)
+    metric = ordinal(5)
     rows = [[1, 0, 0, 0, 0], [0, total // 3, 0, 1, 0], [0, 0, 7, 0, 0], [5, 0, 0, 0, total // 3]]
     owner, code = np.nonzero(np.array(rows))
     weight = np.array([rows[i][j] for i, j in zip(owner, code, strict=True)], dtype=np.int64)

@@ -19,7 +19,7 @@ from tclose.distance import (
     TreeMetric,
     actions,
     matrix,
-    ordered,
+    ordinal,
     transport,
 )
 
@@ -135,7 +135,7 @@ def test_a_matrix_of_any_distances_is_levelled_at_the_least_price(slow: Any, dat
 @pytest.mark.parametrize("as_matrix", [False, True], ids=["tree", "matrix"])
 def test_moves_stay_exact_beyond_64_bits(as_matrix: bool) -> None:
     size = 4
-    tree = ordered(size)
+    tree = ordinal(size)
     metric = tree
     if as_matrix:
         metric = matrix([[tree.between(i, j) for j in range(size)] for i in range(size)])[0]
@@ -148,8 +148,8 @@ def test_moves_stay_exact_beyond_64_bits(as_matrix: bool) -> None:
 
 
 def test_equal_distributions_need_no_move() -> None:
-    assert transport(ordered(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
-    assert actions(ordered(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
+    assert transport(ordinal(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
+    assert actions(ordinal(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
 
 
 @settings(max_examples=40)
@@ -164,7 +164,7 @@ def test_along_an_order_surplus_meets_need_from_left_to_right(
     want = [value for value, units in enumerate(excess) for _ in range(max(-units, 0))]
     matched = Counter(zip(have, want, strict=True))
     unit = Fraction(1, sum(row) * sum(whole))
-    moves = transport(ordered(size), np.array(row), np.array(whole))
+    moves = transport(ordinal(size), np.array(row), np.array(whole))
     assert {(move.source, move.target): move.mass for move in moves} == {
         pair: units * unit for pair, units in matched.items()
     }

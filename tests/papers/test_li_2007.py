@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.distance import EarthMover, Histogram, hierarchical, ordered
+from tclose.distance import EarthMover, Histogram, hierarchical, ordinal
 from tclose.hierarchy import Hierarchy, build
 
 F = Fraction
@@ -234,7 +234,7 @@ def test_distances_without_meaning_cannot_tell_low_salaries_from_spread_ones(
 
 def test_the_flow_of_footnote_4_costs_three_eighths(table_4: pa.Table) -> None:
     flow = {(5, 11), (5, 10), (5, 9), (4, 8), (4, 7), (4, 6), (3, 5), (3, 4)}
-    ground = ordered(9)
+    ground = ordinal(9)
     cost = sum((F(1, 9) * ground.between(a - 3, b - 3) for a, b in flow), F(0))
     after = {v: (F(1, 3) if v < 6 else F(0)) for v in range(3, 12)}
     for source, target in flow:

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 import tclose
-from tclose.distance import ordered
+from tclose.distance import ordinal
 
 F = Fraction
 
 
 def test_the_second_salary_flow_of_the_slides_costs_a_sixth(table_4: pa.Table) -> None:
     flow = [(11, 10), (11, 9), (8, 8), (8, 7), (8, 6), (6, 5), (6, 4), (6, 3)]
-    ground = ordered(9)
+    ground = ordinal(9)
     after = {value: (F(1, 3) if value in (6, 8, 11) else F(0)) for value in range(3, 12)}
     for source, target in flow:
         after[source] -= F(1, 9)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.distance import EarthMover, Histogram, ordered
+from tclose.distance import EarthMover, Histogram, ordinal
 
 F = Fraction
 P, Q, R = (3, 1, 6), (4, 0, 6), (1, 7, 2)
@@ -24,7 +24,7 @@ P, Q, R = (3, 1, 6), (4, 0, 6), (1, 7, 2)
 def delta(one: Sequence[int], other: Sequence[int]) -> Fraction:
     """The thesis' δ of two vectors of whole numbers with the same sum, for mass 1."""
     assert sum(one) == sum(other)
-    measured = EarthMover(ordered(len(one))).of(Histogram.from_dense([one]), np.array(other))
+    measured = EarthMover(ordinal(len(one))).of(Histogram.from_dense([one]), np.array(other))
     exact = measured.exact(0)
     assert exact is not None
     return exact
@@ -233,7 +233,7 @@ def test_a_split_can_raise_both_bounds_against_proposition_6() -> None:
 
 def test_one_common_scale_makes_the_row_bound_fall_with_that_split() -> None:
     # The same split, each fragment's distance measured on the scale of all four rows.
-    apart = ordered(4)
+    apart = ordinal(4)
     upper = max(apart.between(0, end) for end in (0, 1)) / 2
     lower = max(apart.between(3, end) for end in (2, 3)) / 2
     assert upper + lower == F(1, 3) < F(1, 2)

@@ -19,7 +19,7 @@ from tclose.distance import (
     KullbackLeibler,
     SmoothedJensenShannon,
     matrix,
-    ordered,
+    ordinal,
 )
 from tclose.hierarchy import groups
 from tclose.requirements.belief.beta_likeness import EnhancedBetaLikeness
@@ -168,7 +168,7 @@ def test_entropy_is_decided_where_floats_are_blind(brute: Any) -> None:
     [
         pytest.param(KullbackLeibler(), Fraction(1), id="kl, one bit"),
         pytest.param(JensenShannon(), None, id="js"),
-        pytest.param(SmoothedJensenShannon(ordered(2), Fraction(1, 2)), None, id="smoothed js"),
+        pytest.param(SmoothedJensenShannon(ordinal(2), Fraction(1, 2)), None, id="smoothed js"),
     ],
 )
 def test_a_class_certain_of_a_value_of_one_half(

@@ -23,12 +23,10 @@ import tclose
 from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import recode_outcome
-from tclose.search import Budget, Outcome, method_named
+from tclose.search import Budget, Outcome
 from tclose.search.problem import number_classes
 from tclose.workflows.inputs import AS_FOUND
-from tclose.workflows.release.draft import Job
-from tclose.workflows.release.publish import confirm, publish
-from tclose.workflows.release.targets import Targets
+from tclose.workflows.release.publish import Job, Targets, confirm, publish
 from tclose.workflows.release.task import SearchTask
 
 pytestmark = pytest.mark.slow
@@ -106,7 +104,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     """A release of a Mondrian search, out of which some cells are then left."""
     table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
     bound = tclose.check(table, rules(leftover, **more))
-    task = SearchTask.of(bound, None, method_named("mondrian"), Budget(seconds=5.0))
+    task = SearchTask.of(bound, None, "mondrian", Budget(seconds=5.0))
     outcome = task.search()
     label = outcome.label.copy()
     label[[cell for cell in gone if cell < len(label)]] = -1
@@ -116,7 +114,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
     recoding = recode_outcome(bound, without)
-    draft = task.draft(job, without, recoding)
+    draft = task.draft(job.pseudonyms, without, recoding)
     return confirm(publish(job, draft))
 
 

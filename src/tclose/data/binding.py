@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags, Ints
+from tclose.data.cleaning import find_first_day, find_form
 from tclose.data.encode.cells import (
     Cells,
     count_cells_within_limit,
@@ -27,7 +28,6 @@ from tclose.data.encode.columns import (
     widen_dictionary,
 )
 from tclose.data.encode.coverage import cover_classes
-from tclose.data.encode.forms import find_first_day, find_form
 from tclose.data.encode.labels import is_label, raw_values, read_interval
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.csv import open_text

@@ -14,7 +14,7 @@ from tclose.distance.ground import (
     equal,
     hierarchical,
     numeric,
-    ordered,
+    ordinal,
 )
 from tclose.distance.histogram import Histogram
 from tclose.distance.matrix import matrix
@@ -25,6 +25,6 @@ from tclose.plain import exact
 __all__ = [
     "Distance", "Distances", "EarthMover", "Histogram", "JensenShannon", "KullbackLeibler",
     "MatrixMetric", "Metric", "Move", "Ratios", "Reference", "SmoothedJensenShannon",
-    "TreeMetric", "actions", "equal", "exact", "hierarchical", "matrix", "numeric", "ordered",
+    "TreeMetric", "actions", "equal", "exact", "hierarchical", "matrix", "numeric", "ordinal",
     "transport",
 ]  # fmt: skip

@@ -54,8 +54,8 @@ class TreeMetric:
     `length[node]` is the length of the edge to its parent; a path of length `diameter` has distance
     1.
 
-    >>> from tclose.distance import ordered
-    >>> metric = ordered(4)
+    >>> from tclose.distance import ordinal
+    >>> metric = ordinal(4)
     >>> metric.between(0, 3), metric.between(1, 2)
     (Fraction(1, 1), Fraction(1, 3))
     """
@@ -217,10 +217,10 @@ def equal(values: int) -> TreeMetric:
     return TreeMetric("equal", np.arange(values), parent, whole([1] * values + [0]), 2)
 
 
-def ordered(values: int, *, missing: bool = False) -> TreeMetric:
+def ordinal(values: int, *, missing: bool = False) -> TreeMetric:
     """Returns the rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
 
-    >>> ordered(3, missing=True).between(0, 2)
+    >>> ordinal(3, missing=True).between(0, 2)
     Fraction(1, 1)
     """
     return _hang_on_line("ordered", range(values - missing), missing)
@@ -340,7 +340,7 @@ ORDERED = DistanceKind(
     "ordered",
     "counting neighbouring values as near",
     "values with an order, where only their ranks mean something",
-    ground=lambda values: ordered(values.values, missing=values.with_missing),
+    ground=lambda values: ordinal(values.values, missing=values.with_missing),
     lack=_lack_order,
     hint=", or declare order = [lowest, …, highest]",
     on_a_line=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tclose.arrays import Floats, Ints
 from tclose.kernels.classes.histograms import sort_by_counting
@@ -68,7 +68,7 @@ class Histogram:
         return cls(start.astype(np.int64), at % max(values, 1), count, size, values)
 
     @classmethod
-    def from_dense(cls, counts: Any) -> Histogram:
+    def from_dense(cls, counts: ArrayLike) -> Histogram:
         """Makes a histogram from a classes × values table of counts.
 
         >>> Histogram.from_dense([[2**70, 1]]).size[0] == 2**70 + 1
@@ -222,7 +222,7 @@ def _add_up(
     return key[first], count
 
 
-def whole(counts: Any) -> Counts:
+def whole(counts: ArrayLike) -> Counts:
     """Returns an array of whole numbers: 64-bit if every sum fits, else Python integers."""
     table = np.asarray(counts, dtype=object)
     total = sum(int(count) for count in table.flat)

@@ -23,7 +23,7 @@ from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate, Hashes, Origin, certify
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, check
-from tclose.workflows.release.draft import list_versions
+from tclose.workflows.release.task import list_versions
 
 OUTSIDE = ("refuse", "cover")
 METHOD = "mondrian"

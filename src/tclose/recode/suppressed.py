@@ -62,12 +62,10 @@ class SuppressedRows:
 Treated = tuple[Recoding, SuppressedRows]
 
 
-def mask_recoding(bound: BoundTable, outcome: Outcome, recoding: Recoding) -> Recoding:
+def mask_recoding(bound: BoundTable, chosen: Mapping[str, Ints], recoding: Recoding) -> Recoding:
     """The recoding with those sensitive values masked that the search chose to mask."""
-    if outcome.masked is None:
-        return recoding
     hide = bound.policy.search.masking == "hide"
-    masked = MaskedSensitive.make(bound, outcome.masked, hide=hide)
+    masked = MaskedSensitive.make(bound, chosen, hide=hide)
     return replace(recoding, sensitive=masked.columns(np.ones(len(recoding.label), dtype=bool)))
 
 

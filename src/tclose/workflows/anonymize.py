@@ -16,10 +16,9 @@ from tclose.errors import UsageError
 from tclose.notebook import show_progress
 from tclose.recode import Plan, mask_recoding, recode_and_repair
 from tclose.release import Release
-from tclose.search import Budget, Outcome, Progress, method_named
+from tclose.search import Budget, Outcome, Progress
 from tclose.search.feasibility import foresee_one_class
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
-from tclose.workflows.release.draft import Job
 from tclose.workflows.release.fragments import propose_in_parts
 from tclose.workflows.release.given import (
     GroupedTask,
@@ -27,9 +26,15 @@ from tclose.workflows.release.given import (
     refuse_given,
     refuse_lone_key,
 )
-from tclose.workflows.release.publish import Unproven, confirm, nothing_kept, publish
+from tclose.workflows.release.publish import (
+    Job,
+    Targets,
+    Unproven,
+    confirm,
+    nothing_kept,
+    publish,
+)
 from tclose.workflows.release.start import START, refuse_start
-from tclose.workflows.release.targets import Targets
 from tclose.workflows.release.task import SearchTask
 
 FALLBACK = (
@@ -120,24 +125,23 @@ def anonymize(
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
     targets.refuse(bound, (data, policy, population))
-    chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
     if given is None:
-        task = SearchTask.of(bound, people, chosen, budget, target, start_from)
+        task = SearchTask.of(bound, people, method or wishes.method, budget, target, start_from)
     else:
         groups = find_earlier_groups(bound, given, given_key, job)
-        task = GroupedTask.of_groups(groups, chosen, budget, target)
+        task = GroupedTask.of_groups(groups, method or wishes.method, budget, target)
     notes = [] if task.start is None else [task.start.note]
     job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
     published = search_and_publish(job, task, on_cancel)
     if isinstance(published, Unproven):
-        stricter = task.make_stricter(method_named("auto"))
+        stricter = task.make_stricter()
         if stricter is None:
             return confirm(published)
         if not (wishes.fallback if fallback is None else fallback):
-            raise UsageError(published.reason, where=f"method {chosen.name}", hint=FALLBACK)
+            raise UsageError(published.reason, where=f"method {task.method.name}", hint=FALLBACK)
         published = search_and_publish(job, stricter, on_cancel)
     return confirm(published)
 
@@ -152,8 +156,9 @@ def search_and_publish(
     if found.stopped == "cancelled" and not on_cancel(found):
         raise nothing_kept()
     outcome, recoding = recode_and_repair(task.bound, task.people, task.problem, task.mask(found))
-    recoding = mask_recoding(task.bound, outcome, recoding)
-    draft = task.draft(job, outcome, recoding)
+    if outcome.masked is not None:
+        recoding = mask_recoding(task.bound, outcome.masked, recoding)
+    draft = task.draft(job.pseudonyms, outcome, recoding)
 
     def wants_nothing() -> bool:
         late = outcome.stopped != "cancelled" and task.budget.cancelled()

@@ -12,9 +12,8 @@ from tclose.recode import Plan, insert_cells
 from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
-from tclose.workflows.release.draft import Job, draft_recoding
-from tclose.workflows.release.publish import confirm, publish
-from tclose.workflows.release.targets import Targets
+from tclose.workflows.release.publish import Job, Targets, confirm, publish
+from tclose.workflows.release.task import draft_recoding
 
 
 def apply(

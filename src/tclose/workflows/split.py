@@ -40,16 +40,14 @@ from tclose.verify.forms import (
 )
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, budget_of, check
-from tclose.workflows.release.draft import (
-    hash_promise,
-    list_cleaned,
-    list_versions,
-    make_pseudonyms,
-)
 from tclose.workflows.release.layout import choose_sets, choose_suffix, lay_out
-from tclose.workflows.release.publish import nothing_kept
-from tclose.workflows.release.targets import refuse_no_promise
-from tclose.workflows.release.task import record_trials, refuse_infeasible
+from tclose.workflows.release.publish import list_cleaned, nothing_kept, refuse_no_promise
+from tclose.workflows.release.task import (
+    hash_promise,
+    list_versions,
+    record_trials,
+    refuse_infeasible,
+)
 from tclose.workflows.verify import open_split_table
 
 Tables = dict[str, pa.Table]
@@ -148,7 +146,7 @@ def split(
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
     layout = lay_out(bound, form, choose_sets(bound, form, sets), suffix)
-    pseudonyms = make_pseudonyms(key)
+    pseudonyms = Pseudonyms() if key is None else Pseudonyms(key)
     if form == "projections":
         given = {"key": pseudonyms.key, "reading": reading}
         tables, findings, how = _project(bound, layout, budget, method, **given)

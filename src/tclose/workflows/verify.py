@@ -114,7 +114,7 @@ def check_origin(
         lines += compare_files(made.files or {}, policy)
     if original is not None and made is not None:
         # A verification starts without it.
-        from tclose.workflows.release.draft import trace_inputs
+        from tclose.workflows.release.task import trace_inputs
 
         bound = check(original, policy, reading=reading)
         found = trace_inputs(bound)

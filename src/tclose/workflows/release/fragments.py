@@ -32,8 +32,9 @@ from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
-from tclose.workflows.release.draft import Draft, Job, describe_loss, hash_promise
 from tclose.workflows.release.partition_plan import CELLS, CellSketch, PartitionPlan
+from tclose.workflows.release.publish import Job
+from tclose.workflows.release.task import Draft, describe_loss, hash_promise
 
 FRAGMENT_CELLS = 500_000
 """Cells of a fragment, more or less: a search on so many takes seconds."""

@@ -40,15 +40,14 @@ from tclose.recode.recoding import build_released_table
 from tclose.recode.values import Released
 from tclose.requirements import failing_classes, state_requirements
 from tclose.requirements.classes import Classes
-from tclose.search import Budget, Method, Outcome
+from tclose.search import Budget, Outcome
 from tclose.search.problem import number_classes
 from tclose.utility.loss import ColumnLoss, code_quasi
 from tclose.verify.certificate import GivenRecord
 from tclose.workflows.compose import join_classes
 from tclose.workflows.inputs import open_table
-from tclose.workflows.release.draft import Draft, Job
-from tclose.workflows.release.targets import Targets
-from tclose.workflows.release.task import SearchTask
+from tclose.workflows.release.publish import Job, Targets
+from tclose.workflows.release.task import Draft, SearchTask
 
 EARLIER = "classes of earlier releases"
 """The column that tells cells of different groups apart; it is never released."""
@@ -102,7 +101,7 @@ class GroupedTask(SearchTask):
 
     @classmethod
     def of_groups(
-        cls, groups: EarlierGroups, method: Method, budget: Budget, target: str | None = None
+        cls, groups: EarlierGroups, method: str, budget: Budget, target: str | None = None
     ) -> GroupedTask:
         """The problem with one column more, which nothing may generalize: the group."""
         plain = SearchTask.of(groups.divide_cells(), None, method, budget, target)
@@ -111,7 +110,7 @@ class GroupedTask(SearchTask):
         codes = np.column_stack([plain.problem.codes, _find_groups(plain.bound)])
         columns = (*plain.problem.columns, column)
         problem = replace(plain.problem, codes=codes, columns=columns)
-        return cls(plain.bound, None, problem, method, plain.budget, groups=groups)
+        return cls(plain.bound, None, problem, plain.method, plain.budget, groups=groups)
 
     def search(self) -> Outcome:
         """Searches within the groups that can be released; no row of these is left out."""
@@ -169,11 +168,11 @@ class GroupedTask(SearchTask):
             )
         return kept
 
-    def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
+    def draft(self, pseudonyms: Pseudonyms, outcome: Outcome, recoding: Recoding) -> Draft:
         """The draft with a record of its groups, and no plan: a plan could not keep the groups'
         promise.
         """
-        draft, given = super().draft(job, outcome, recoding), self._judge(recoding)
+        draft, given = super().draft(pseudonyms, outcome, recoding), self._judge(recoding)
         origin = draft.origin.model_copy(update={"given": given})
         assert isinstance(draft.rows, Rewriter)
         rows = replace(draft.rows, rows=self.groups.add_to_rows(draft.rows.rows))
@@ -182,7 +181,7 @@ class GroupedTask(SearchTask):
             notes=(given.sentence,),
         )  # fmt: skip
 
-    def make_stricter(self, method: Method) -> None:
+    def make_stricter(self) -> None:
         """Nothing implies the promise about groups."""
 
     def _judge(self, recoding: Recoding) -> GivenRecord:

@@ -1,10 +1,13 @@
-"""A release put where it goes: written (or framed), counted again from scratch, certified."""
+"""A release put where it goes: written (or framed), counted again from scratch, certified.
+
+What would only come to light then is refused before a search (`Targets`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,33 +16,130 @@ import pyarrow as pa
 from tclose.data.binding import (
     BoundTable,
     open_source,
+    refuse_empty_texts,
     write_by_engine,
     write_rows,
 )
+from tclose.data.encode.cells import Cells
+from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
+from tclose.data.io.files import (
+    refuse_overwriting,
+    refuse_unholdable,
+    refuse_unknown_kind,
+    refuse_unwritable,
+)
 from tclose.data.io.order import shuffle_rows
-from tclose.data.io.paths import Reading, suffix_of
+from tclose.data.io.paths import Address, Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
-from tclose.data.recognize import sample_columns
+from tclose.data.recognize import describe_exposed, sample_columns
 from tclose.data.source import Source
 from tclose.errors import InternalError, TcloseError, UsageError
-from tclose.recode import Plan
+from tclose.policy.model import Policy
+from tclose.recode import Plan, Pseudonyms
+from tclose.recode.rewrite import list_text_columns, make_schema
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats
 from tclose.verify.certificate import (
     Certificate,
+    CleanedRecord,
     Origin,
     certify,
 )
 from tclose.verify.supersets import number_supersets
-from tclose.workflows.release.draft import Draft, Job, complete_origin
+from tclose.workflows.release.task import Draft
 
 if TYPE_CHECKING:
     from tclose.report.document import Document
 
 Checked = tuple[Audit, Certificate]
+ORDER_KEPT = (
+    'rows are in the order of the table (rows = "keep"): someone who knows this order, for '
+    "example of a table sorted by name, sees which row is whose"
+)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Where a release, its certificate and its plan are written, if anywhere."""
+
+    output: Path | Address | None = None
+    certificate: Path | None = None
+    plan: Path | None = None
+
+    @classmethod
+    def parse(cls, output: str | Path | Address | None, *beside: str | Path | None) -> Targets:
+        """Where to write; refused at once, not after the search, where nothing can be written."""
+        paths = [None if path is None else Path(path) for path in beside]
+        place: Path | Address | None = Address.of(output)
+        if isinstance(place, Address):
+            refuse_taken(place)
+        elif output is not None:
+            refuse_unknown_kind(str(output))
+            place = Path(str(output))
+        targets = cls(place, *paths)
+        for path in targets.files:
+            refuse_unwritable(path)
+        return targets
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are to be written."""
+        places = (self.output, self.certificate, self.plan)
+        return [place for place in places if isinstance(place, Path)]
+
+    def refuse(self, bound: BoundTable, inputs: tuple[Any, ...]) -> None:
+        """Raises where the table cannot be released to here, or has nothing to keep."""
+        policy = bound.policy
+        read = [given for given in inputs if isinstance(given, str | Path)]
+        read += [*(policy.base / name for name in policy.files), *bound.source.files]
+        for path in self.files:
+            refuse_overwriting(path, read)
+        if len({path.resolve() for path in self.files}) < len(self.files):
+            raise UsageError("two outputs have the same name", where=str(self.files[0]))
+        refuse_no_promise(policy)
+        refuse_added(bound, self.output)
+        if self.output is None:
+            return
+        schema = make_schema(bound, bound.source.stream(), list_text_columns(bound))
+        if isinstance(self.output, Address):
+            refuse_taken(self.output, schema)
+            return
+        refuse_unholdable(self.output, schema, lambda: bound.source.n_rows)
+        if bound.source.can_store(self.output):
+            if policy.release.formulas == "quote" and is_text_file(self.output):
+                hint = "name a .parquet folder, or a file that is written without the engine"
+                raise UsageError("engines quote no formulas", where="release.formulas", hint=hint)
+            bound.source.refuse_taken(self.output)
+        refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
+
+
+@dataclass(frozen=True)
+class Job:
+    """The input of a release and the places where its files go."""
+
+    data: Any
+    """What the table was opened from."""
+    reading: Reading
+    source: Source
+    policy: Policy
+    targets: Targets
+    command: str = ""
+    people: Cells | None = None
+    """The population that the promise is about, if there is one."""
+    key: bytes | None = None
+    """The steward's own key, if there is one."""
+    begin: Callable[[str], None] = lambda phase: None
+    """Told what is done after the search: "writing", then "recounting"."""
+    notes: tuple[str, ...] = ()
+    """What was foreseen before the search."""
+
+    @cached_property
+    def pseudonyms(self) -> Pseudonyms:
+        """Pseudonyms under the steward's key, or under one that is drawn and forgotten."""
+        return Pseudonyms() if self.key is None else Pseudonyms(self.key)
 
 
 @dataclass(frozen=True)
@@ -209,3 +309,56 @@ def _report(
         original, reading, data, release.certificate, path, edition, policy=policy, people=people,
         **more,
     )  # fmt: skip
+
+
+def complete_origin(job: Job, draft: Draft) -> Origin:
+    """Adds the warnings, the order of rows and the cleaning of the input to a draft's origin."""
+    order = job.policy.release.rows
+    kept = (ORDER_KEPT,) if order == "keep" else ()
+    cells = None if draft.original is None else draft.original.cells
+    told = {
+        "command": job.command,
+        "warnings": (*kept, *describe_exposed(job.policy, job.source, cells)) or None,
+        "row_order": order,
+        "cleaned": list_cleaned(job.source),
+    }
+    return draft.origin.model_copy(update=told)
+
+
+def list_cleaned(source: Source) -> dict[str, CleanedRecord] | None:
+    """The columns that were cleaned before counting, and how; None if there are none."""
+    found = {name: CleanedRecord(**column.describe()) for name, column in source.cleaned.items()}
+    return found or None
+
+
+def refuse_no_promise(policy: Policy) -> None:
+    """Raises where a release would have nothing to keep."""
+    if not policy.promises_something:
+        what = "the policy promises nothing, so there is nothing to keep"
+        raise UsageError(what, where="policy", hint="state k, or t at a sensitive column")
+    if policy.unprotected:
+        name = policy.unprotected[0]
+        raise UsageError(
+            f"nothing is promised of {name!r}, which is sensitive",
+            where=f"columns.{name}",
+            hint="state t there (such as t = 0.2), or say in words why it is meant: "
+            'accept = "…", which the certificate repeats',
+        )
+
+
+def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
+    """Raises where the columns that `release.add` asks for cannot be added."""
+    added, source = bound.policy.added_columns, bound.source
+    taken = [name for name in added if name in source.columns]
+    if taken:
+        hint = "rename that column, or leave release.add out"
+        what = f"the table has a column {taken[0]!r} already"
+        raise UsageError(what, where="release.add", hint=hint)
+    stays = source.rewrites if output is None else source.can_store(output)
+    if added and stays:
+        raise UsageError(
+            "columns can be added to frames in memory and to files, not where an engine rewrites "
+            "its own table",
+            where="release.add",
+            hint="name a file as the output, or leave release.add out",
+        )

@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 import math
+import platform
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from tclose.data.binding import BoundTable, bind
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tclose.arrays import Flags
+from tclose.data.binding import BoundTable, bind, hash_hierarchy
 from tclose.data.encode.cells import Cells
+from tclose.data.io.counting import file_hash
+from tclose.data.io.records import json_hash
 from tclose.errors import UsageError
-from tclose.recode import Plan, Recoding, build_plan, treat_suppressed
-from tclose.search import Budget, Method, Outcome, SearchProblem, infeasible, problem_of
+from tclose.policy.model import Policy
+from tclose.recode import (
+    Plan,
+    Provenance,
+    Pseudonyms,
+    Recoding,
+    Rewriter,
+    SuppressedRows,
+    build_plan,
+    treat_suppressed,
+)
+from tclose.recode.rewrite import ReleasedRows
+from tclose.search import (
+    Budget,
+    Method,
+    Outcome,
+    SearchProblem,
+    infeasible,
+    method_named,
+    problem_of,
+)
 from tclose.search.local_search.masking import (
     Masking,
     count_masked,
@@ -20,18 +49,42 @@ from tclose.search.local_search.masking import (
     refuse_masking,
 )
 from tclose.search.outcome import Trial
+from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.certificate import (
+    Hashes,
+    LeftOutRecord,
     LeftoverRecord,
+    LossRecord,
     MaskedRecord,
     OptimalityRecord,
+    Origin,
     TargetRecord,
     TrialRecord,
+    hash_promise_files,
 )
-from tclose.workflows.release.draft import Draft, Job, count_by_part, draft_recoding, trace_inputs
+from tclose.version import VERSION
 from tclose.workflows.release.start import Start, read_start
 
 LEFTOVER = "asked rooted hidden generalized dropped reason".split()
 """What a certificate repeats of what became of the rows that a search left out."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release before it is written, in one piece or in parts, and its future certificate."""
+
+    rows: ReleasedRows
+    n_rows: int
+    loss: LossReport
+    origin: Origin
+    hashes: Hashes
+    plan: Plan | None = None
+    outcome: Outcome | None = None
+    leftover: SuppressedRows | None = None
+    original: BoundTable | None = None
+    """The table itself, where it is in one place: reports show it beside the release."""
+    notes: tuple[str, ...] = ()
+    """What a steward is told of it beside what was foreseen."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +104,11 @@ class SearchTask:
 
     @classmethod
     def of(
-        cls, bound: BoundTable, people: Cells | None, method: Method, budget: Budget,
+        cls, bound: BoundTable, people: Cells | None, name: str, budget: Budget,
         target: str | None = None, plan: Plan | None = None,
     ) -> SearchTask:  # fmt: skip
         """The constraints of a table, compiled; raises where no release can keep its promise."""
+        method = method_named(name)
         problem = problem_of(bound, people, target)
         refuse_infeasible(problem)
         if bound.policy.search.masking != "none":
@@ -83,7 +137,7 @@ class SearchTask:
         masking = self._masking
         return found if masking is None else mask_values(self.problem, found, masking, self.budget)
 
-    def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
+    def draft(self, pseudonyms: Pseudonyms, outcome: Outcome, recoding: Recoding) -> Draft:
         """The draft of an outcome, with its plan and the treatment of suppressed rows."""
         bound, budget = self.bound, self.budget
         leftover = treated = levels = None
@@ -104,7 +158,7 @@ class SearchTask:
             bound,
             recoding,
             plan,
-            job.pseudonyms,
+            pseudonyms,
             method=outcome.method,
             why=outcome.why or None,
             stopped=outcome.stopped,
@@ -140,7 +194,7 @@ class SearchTask:
         information = dict(aim.information)
         return TargetRecord(column=aim.column, information=information, weights=counted)
 
-    def make_stricter(self, method: Method) -> SearchTask | None:
+    def make_stricter(self) -> SearchTask | None:
         """A promise that implies the one that was not proved, if there is another.
 
         A release whose (n, t)-closeness rests on supersets that a recount cannot see from the
@@ -166,7 +220,7 @@ class SearchTask:
         return replace(
             self,
             problem=problem_of(bind(stricter, self.bound.source), self.people, target),
-            method=method,
+            method=method_named("auto"),
             budget=replace(budget, suppression=Fraction(0)),
             fallback=f"fallback: {', '.join(words)}, {because}",
             start=None,
@@ -203,3 +257,75 @@ def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
         no_less_than=outcome.bound,
         optimal=outcome.gap == 0,
     )
+
+
+def draft_recoding(
+    bound: BoundTable, recoding: Recoding, plan: Plan, pseudonyms: Pseudonyms, **how: Any
+) -> Draft:
+    """A recoding of a table that is in one place, ready to be published; `how` it came about."""
+    gone = recoding.label < 0
+    rows, parts = int(bound.cells.rows[gone].sum()), count_by_part(bound, recoding.quasi, gone)
+    left_out = LeftOutRecord(rows=rows, parts=parts)
+    return Draft(
+        rows=Rewriter(bound, bound.source.stream(), recoding, pseudonyms),
+        n_rows=bound.cells.n_rows - rows,
+        loss=recoding.loss,
+        origin=Origin(**how, **describe_loss(bound.classes.n_rows, recoding.loss, left_out)),
+        hashes=hash_promise(bound.policy),
+        plan=plan,
+        original=bound,
+    )
+
+
+def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) -> dict[str, Any]:
+    """The fields of a certificate about input rows, rows left out, losses and versions."""
+    return {
+        "input_rows": input_rows,
+        "left_out": left_out,
+        "loss": LossRecord(measure="iyengar", overall=loss.overall, columns=loss.columns),
+        "versions": list_versions(),
+    }
+
+
+def hash_promise(policy: Policy) -> Hashes:
+    """Hashes of the policy and its files. No hash of the table, nor of anything built from its
+    values, since a hash of few possible values can be guessed.
+    """
+    return Hashes(policy=json_hash(policy.to_json()), promise_files=hash_promise_files(policy))
+
+
+def trace_inputs(bound: BoundTable) -> Provenance:
+    """The hashes of everything that a release was made from, which are not passed on."""
+    attributes = {name: attribute.hierarchy for name, attribute in bound.attributes.items()}
+    trees = {**bound.hierarchies, **{name: tree for name, tree in attributes.items() if tree}}
+    places = {name: bound.policy.base / name for name in bound.policy.files}
+    return Provenance(
+        input=(bound.source.original or bound.source).digest(),
+        hierarchies={name: hash_hierarchy(tree) for name, tree in sorted(trees.items())},
+        files={name: file_hash(place) for name, place in places.items() if place.is_file()},
+    )
+
+
+def list_versions() -> dict[str, str]:
+    """The versions of everything that counted and wrote."""
+    return {
+        "tclose": VERSION,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+        "duckdb": duckdb.__version__,
+    }
+
+
+def count_by_part(bound: BoundTable, quasi: Quasi, some: Flags) -> dict[str, dict[str, int]]:
+    """From which coarse parts of each quasi-identifier the rows of some cells are."""
+    rows = bound.cells.rows[some].tolist()
+    found = {}
+    for at, column in enumerate(quasi.columns):
+        counts: Counter[str] = Counter()
+        code = quasi.codes[some, at]
+        parts = column.coarse(np.maximum(code, 0))
+        for part, is_known, number in zip(parts, code >= 0, rows, strict=True):
+            counts[part if is_known else "unknown"] += number
+        found[column.name] = dict(sorted(counts.items()))
+    return found
