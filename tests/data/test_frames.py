@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.data.binding import open_source
+from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.frames.source import FEW, SmallFrame
+from tclose.data.io.paths import Reading
 from tclose.errors import DataError
 
 COLUMNS = ("age", "zip", "salary", "illness")
@@ -240,3 +243,45 @@ def test_numbers_of_thousands_of_digits_are_no_numbers() -> None:
     with pytest.raises(tclose.TcloseError) as refused:
         tclose.anonymize(table, {"k": 1, "columns": rules}, effort=0)
     assert "999" not in str(refused.value)
+
+
+FEW_VALUES = {
+    pa.string(): st.sampled_from(["", "a", "A", "é", "1", "01", "a\0", None]),
+    pa.int64(): st.sampled_from([0, 1, -1, 2**62, None]),
+    pa.uint8(): st.sampled_from([0, 255, None]),
+}
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_few_rows_are_counted_as_the_engine_counts_them(data: st.DataObject) -> None:
+    rows, columns = data.draw(st.integers(1, 12)), {}
+    for name in ("a", "count_all", 'q"'):
+        kind = data.draw(st.sampled_from(list(FEW_VALUES)))
+        values = data.draw(st.lists(FEW_VALUES[kind], min_size=rows, max_size=rows))
+        columns[name] = pa.chunked_array([pa.array(values[:3], kind), pa.array(values[3:], kind)])
+    small = open_source(pa.table(columns))
+    assert isinstance(small, SmallFrame)
+    for names in (["a"], ["count_all", "a"], ["a", "count_all", 'q"']):
+        found, same = small.group(names), small.engine.group(names)
+        assert found.schema.types == same.schema.types and found.column_names == same.column_names
+        assert sorted(found.to_pylist(), key=repr) == sorted(same.to_pylist(), key=repr)
+    assert small.n_rows == small.engine.n_rows == rows
+    assert small.digest() == small.engine.digest()
+    at_most = open_source(pa.table(columns), Reading(max_cells=1))
+    assert (at_most.group_within_limit(["a"]) is None) == (small.group(["a"]).num_rows > 1)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"a": ["x"] * (FEW + 1)}),
+        pa.table({"a": [0.0, -0.0, float("nan")]}),
+        pa.table({"a": pa.array(["x"]).dictionary_encode()}),
+        pa.table({"a": [[1]]}),
+        pl.DataFrame({"a": ["x"]}),
+    ],
+    ids=["many rows", "floats", "categories", "lists", "polars"],
+)
+def test_all_else_is_counted_by_the_engine(table: Any) -> None:
+    assert isinstance(open_source(table), DuckSource)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.frames.source import open_frame
+from tclose.data.engines.frames.source import SmallFrame, open_arrow_table
 from tclose.data.recognize import (
     LONGEST,
     MOSTLY,
@@ -81,6 +81,8 @@ def profile_columns(source: Source) -> list[Profile]:
     >>> [column.kind for column in profile_columns(open_source(table))]
     ['code', 'number']
     """
+    if isinstance(source, SmallFrame):
+        source = source.engine
     if source.n_rows == 0:
         what = "the table has no rows"
         raise DataError(what, where=source.name, hint="it needs at least one row below the header")
@@ -93,7 +95,7 @@ def profile_columns(source: Source) -> list[Profile]:
             found |= _profile(source, source, {name: forms[name] for name in names}, "1")
         else:
             for name in names:
-                values = open_frame(source.group([name]))
+                values = open_arrow_table(source.group([name]))
                 found |= _profile(source, values, {name: forms[name]}, quote_name(ROWS))
     nested = {name: Profile(name, "nested", source.n_rows, 0, 0) for name in source.columns}
     return list((nested | found).values())

@@ -1,10 +1,17 @@
-"""Frames in memory: pandas, polars and pyarrow, counted by DuckDB without copying."""
+"""Frames in memory: pandas, polars and pyarrow, counted by DuckDB without copying.
+
+What the engine does before it counts takes longer than counting a few rows: where these are plain
+texts and whole numbers, which are equal where their bytes are, Arrow counts them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -14,9 +21,21 @@ import pyarrow as pa
 from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
 from tclose.data.io.counting import connect_to_shared
 from tclose.data.io.paths import refuse_ambiguous
-from tclose.data.source import BATCH, Rows
+from tclose.data.source import (
+    BATCH,
+    NO_LIMIT,
+    ROWS,
+    CellStore,
+    Cleaned,
+    Rows,
+    Source,
+    Spread,
+    Translation,
+)
 from tclose.errors import DataError
 
+FEW = 1_000
+"""Rows that Arrow counts."""
 INSTEAD = "give a path, a pandas, polars or pyarrow table, or a DuckDB relation"
 INDEX_DROPPED = (
     "the frame's index is left out, because the policy does not name it; "
@@ -31,19 +50,96 @@ NO_TABLE = {
 """What is often meant to be a table, and how it becomes one."""
 
 
-def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
+@dataclass(frozen=True)
+class SmallFrame(Source):
+    """A table of a few rows of texts and whole numbers; the engine starts for the rest."""
+
+    table: pa.Table = field(repr=False)
+
+    @cached_property
+    def n_rows(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def engine(self) -> DuckSource:
+        """The same table, as DuckDB sees it."""
+        return open_arrow_table(self.table, self.notes, self.max_cells)
+
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
+        rows = self.table.group_by(list(columns), use_threads=False)
+        tuples = rows.aggregate([([], "count_all")]).rename_columns([*columns, ROWS])
+        return tuples if tuples.num_rows <= self.max_cells else None
+
+    def stream(self) -> Rows:
+        return rows_of(self.table)
+
+    def is_scalar(self, column: str) -> bool:
+        return True
+
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        return self.engine.replace_values(cleaned)
+
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
+        return self.engine.keep_cells(columns)
+
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
+        return self.engine.join(translation)
+
+    def can_write(self, translation: Translation) -> bool:
+        return self.engine.can_write(translation)
+
+    def write(self, translation: Translation, place: Path) -> None:
+        self.engine.write(translation, place)
+
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        return self.engine.split_cells(columns, by, parts)
+
+
+def open_frame(data: Any, columns: Collection[str] | None = None) -> Source:
     """Opens a frame of any library that narwhals supports; `columns` are those that a policy names.
 
     An index of pandas that is not the default one is a column like any other where it is named,
     and left out with a note elsewhere.
     """
-    table, connection = _as_arrow(_recognize(index_to_columns(data, columns))), connect_to_shared()
-    rows = Rows(table.schema, lambda: table.to_batches(BATCH))
+    table = data
+    if not _is_sound(data):
+        table = _as_arrow(_recognize(index_to_columns(data, columns)))
     notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
+    if table.num_rows <= FEW and all(map(_is_plain, table.schema.types)):
+        return SmallFrame("frame", tuple(table.column_names), table, notes=notes)
+    return open_arrow_table(table, notes)
+
+
+def open_arrow_table(
+    table: pa.Table, notes: tuple[str, ...] = (), max_cells: int = NO_LIMIT
+) -> DuckSource:
+    """A table in memory, counted by DuckDB."""
+    connection, rows = connect_to_shared(), rows_of(table)
     return DuckSource(
         "frame", tuple(table.column_names), scan_arrow(connection, table), connection,
-        lambda: rows, notes=notes,
+        lambda: rows, notes=notes, max_cells=max_cells,
     )  # fmt: skip
+
+
+def rows_of(table: pa.Table) -> Rows:
+    """The rows of a table in memory."""
+    return Rows(table.schema, lambda: table.to_batches(BATCH))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind))
+
+
+def _is_sound(data: Any) -> bool:
+    """Whether it is an Arrow table as it should be, at which nothing else needs to look."""
+    if type(data) is not pa.Table:
+        return False
+    _refuse_names(data.column_names)
+    try:
+        data.validate(full=True)
+    except pa.ArrowException:
+        return False  # which column it is, is said where other tables are looked at
+    return True
 
 
 def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
