@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -59,7 +59,7 @@ def classes_of(rows: list[Row], quasi: tuple[str, ...]) -> list[list[Row]]:
 
 def share(rows: list[Row], name: str, value: str) -> Fraction:
     """What share of the rows has a value."""
-    return Fraction(sum(row[name] == value for row in rows), len(rows))
+    return Fraction([row[name] for row in rows].count(value), len(rows))
 
 
 def distance(group: list[Row], table: list[Row], name: str, kind: str) -> Fraction:
@@ -115,6 +115,7 @@ def recursive_quotient(group: list[Row], name: str, rank: int) -> Fraction | Non
     return Fraction(amounts[0], rest) if rest else None
 
 
+@cache
 def log_of(number: Fraction) -> Decimal:
     """The natural logarithm, with 60 digits."""
     with localcontext() as context:
@@ -357,6 +358,12 @@ class Tally:
             self.wrong + other.wrong,
         )
 
+    def __str__(self) -> str:
+        return (
+            f"{self.tables:,} tables, {self.verdicts:,} verdicts, "
+            f"{self.releases:,} releases; {len(self.wrong):,} wrong"
+        )
+
 
 def judge_tables(seeds: range, engine: str = "arrow") -> Tally:
     """Judges a table for each seed."""
@@ -389,6 +396,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first table")
     parser.add_argument("--engine", default="arrow", choices=["arrow", "ibis", "spark"])
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no more begin")
+    parser.add_argument("--every", type=int, default=10_000, help="tables between two lines")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     end, tally = time.monotonic() + asked.seconds, Tally()
@@ -400,16 +408,15 @@ def main() -> int:
         else:
             results = pool.imap_unordered(judge_tables, tables)
         for result in chain(results, pool.imap_unordered(judge_releases, releases)):
-            tally += result
+            shown, tally = tally.tables // asked.every, tally + result
             if result.wrong:
                 print("\n".join(result.wrong), flush=True)
+            if tally.tables // asked.every > shown:
+                print(f"so far: {tally}", flush=True)
             if time.monotonic() > end:
                 pool.terminate()
                 break
-    print(
-        f"{asked.engine}: {tally.tables:,} tables, {tally.verdicts:,} verdicts, "
-        f"{tally.releases:,} releases; {len(tally.wrong):,} wrong"
-    )
+    print(f"{asked.engine}: {tally}")
     return 1 if tally.wrong else 0
 
 
