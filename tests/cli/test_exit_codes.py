@@ -67,6 +67,21 @@ def test_what_breaks_outside_of_a_command_is_no_verdict(
     assert "SECRET" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "mysql://u:SECRET@host/db#t", "--quasi", "age"],
+        ["verify", "jdbc:postgresql://host/db?password=SECRET#t", "--policy", "p.toml"],
+        ["anonymize", "t.csv", "--policy", "p.toml", "--output", "http://u:SECRET@host/t.csv"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_argument_that_is_refused_is_no_crash(words: list[str]) -> None:
+    result = start(f"import sys, tclose.__main__ as m; sys.argv[1:] = {words!r}; m.main()")
+    assert result.returncode == 2
+    assert "this is an address" in result.stderr and "SECRET" not in result.stderr
+
+
 def test_what_an_engine_makes_of_the_end_is_the_end(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,7 +237,9 @@ def tidy_ending() -> Iterator[None]:
         if SETTINGS.terminated:
             raise SystemExit(_say_stopped(Terminated())) from None
         _report(_name_crash(error), as_json=False)
-        raise SystemExit(CRASHED) from None
+        # Arguments are read before a command begins, and may be refused there.
+        is_refused = isinstance(error, TcloseError) and not isinstance(error, InternalError)
+        raise SystemExit(WRONG if is_refused else CRASHED) from None
 
 
 @contextmanager
