@@ -98,7 +98,7 @@ def test_a_german_export_is_understood_and_its_release_names_nobody(
     assert columns["geburtsdatum"]["unreadable"] == "missing"
     assert columns["Kosten (€)"]["decimal"] == columns["HbA1c"]["decimal"] == ","
     text = Path("p.toml").read_text(encoding="utf-8")
-    assert "so many values without an order" in text.partition("Nebendiagnosen")[2][:600]
+    assert "with so many unordered values" in text.partition("Nebendiagnosen")[2][:600]
     assert run("policy", "confirm", "p.toml", "--t", "0.5").exit_code == 0
     assert run("policy", "check", "p.toml", str(klinik)).exit_code == 0
     made = run("anonymize", str(klinik), "-p", "p.toml", "-o", "r.csv", "--effort", "0.5")
