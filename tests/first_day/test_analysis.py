@@ -231,7 +231,7 @@ def test_levels_of_whole_columns_are_told() -> None:
     release = tclose.anonymize(table, policy, method="optimal")
     assert release.plan is not None and release.plan.levels is not None
     told = release.dictionary().columns[0].levels
-    assert told.endswith(f"level {release.plan.levels['born']} in every row (0: as it is)")
+    assert told.endswith(f"level {release.plan.levels['born']} in every row (0: unchanged)")
 
 
 def test_the_command_line_writes_all_of_it(tmp_path: Path) -> None:

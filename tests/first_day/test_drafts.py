@@ -123,7 +123,7 @@ def test_what_is_confirmed_though_it_was_doubtful_is_named(
     pd.DataFrame(table).to_csv("raw.csv", index=False)
     assert run("init", "raw.csv", "-o", "p.toml").exit_code == 0
     said = run("policy", "confirm", "p.toml").output
-    assert 'something was doubtful at n, "a b", seen:' in " ".join(said.split())
+    assert 'doubtful columns: n, "a b", seen;' in " ".join(said.split())
     assert "doubtful" not in run("policy", "confirm", "p.toml").output
 
 
@@ -226,14 +226,14 @@ def test_spellings_and_postcodes_of_different_length_are_offered_their_cleaning(
     _, text = drafted(
         {"Geschlecht": ["m", "w", "M", " w", "W"] * 8, "plz": ["01067", "8001", "A-1010", "1"] * 10}
     )
-    assert 'clean = { trim = true, case = "lower" }  # 5 spellings would become 2' in text
+    assert 'clean = { trim = true, case = "lower" }  # 5 spellings become 2' in text
     assert "# hierarchy = { prefix = [3, 2, 1] }" in text
 
 
 def test_numbers_that_repeat_may_still_be_those_of_people() -> None:
     for name, role in (("insurance_id", "quasi"), ("customer_id", "identifier")):
         suggestion = suggest(Profile(name, "text", 2_000, 300, 0))
-        assert suggestion.role == role and "does it name people?" in suggestion.doubt
+        assert suggestion.role == role and "does it identify people?" in suggestion.doubt
 
 
 def test_rooms_and_plain_numbers_are_no_diagnoses() -> None:
@@ -388,7 +388,7 @@ def test_on_a_terminal_doubts_are_asked_one_by_one(elsewhere: Path) -> None:
     pd.DataFrame(table).to_csv("t.csv", index=False)
     shown, code = answer(b"insensitive\nday\n\n", "t.csv", "-o", "p.toml")
     assert code == 0, shown
-    assert "blorp" in shown and "which comes first" in shown and "mean missing" in shown
+    assert "blorp" in shown and "the day comes first" in shown and "mean missing" in shown
     columns = tomllib.loads(Path("p.toml").read_text())["columns"]
     assert columns["blorp"] == "insensitive"  # answered: no question mark
     assert columns["seen"]["date_format"] == "%d/%m/%Y"

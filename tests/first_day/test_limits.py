@@ -211,7 +211,7 @@ def test_a_plan_widens_no_class_beyond_the_limit() -> None:
         ({"role": "quasi", "max_level": 1}, "a level needs a hierarchy"),
         ({"role": "quasi", "max_width": "some"}, "a width is a number"),
         ({"role": "quasi", "hierarchy": {"prefix": [1]}, "max_width": 3}, "only intervals have"),
-        ({"role": "quasi", "hierarchy": {"dates": ["year"]}, "max_level": "age"}, "of that name"),
+        ({"role": "quasi", "hierarchy": {"dates": ["year"]}, "max_level": "age"}, "with that name"),
         ({"role": "quasi", "max_width": "3 years"}, "for dates"),
         ({"role": "quasi", "hierarchy": {"intervals": [5]}, "max_level": 9}, "no such level"),
     ],

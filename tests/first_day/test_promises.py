@@ -73,7 +73,7 @@ def test_names_are_warned_of_also_where_a_hierarchy_groups_them() -> None:
     column = {"role": "quasi", "hierarchy": {"prefix": [3, 1]}}
     table = TABLE.assign(note=(names * 3)[:ROWS])
     (warning,) = tclose.anonymize(table, rules(T, column), method="mondrian").certificate.warnings
-    assert "names of people" in warning and "told as they are or in groups" in warning
+    assert "names of people" in warning and "released as they are or in groups" in warning
     zips = TABLE.assign(note=["01067", "01099", "80331"] * 20)
     assert not tclose.anonymize(zips, rules(T, column), method="mondrian").certificate.warnings
 
@@ -196,7 +196,7 @@ def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(
     TABLE.rename(columns={"ill": "diagnosis"}).to_csv("raw.csv", index=False)
     assert run("init", "raw.csv", "-o", "policy.toml").exit_code == 0
     confirmed = run("policy", "confirm", "policy.toml")
-    assert confirmed.exit_code == 0 and "nothing is promised yet of diagnosis" in confirmed.output
+    assert confirmed.exit_code == 0 and "no requirement yet for: diagnosis" in confirmed.output
     command = (
         "anonymize",
         "raw.csv",

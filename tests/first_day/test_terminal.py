@@ -200,7 +200,7 @@ def test_an_audit_shows_what_was_asked_and_the_rest_on_request(
 ) -> None:
     short, long = asked().stdout, asked("--all").stdout
     assert "Requirements" in short and "Further measures" not in short
-    assert "further measures were not asked for; --all shows them" in short
+    assert "further measures are not shown; --all shows them" in short
     assert "Further measures" in long and "--all shows" not in long
     assert long.index("Requirements") < long.index("Further measures")
     assert asked("--json").stdout == asked("--json", "--all").stdout

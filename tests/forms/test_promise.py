@@ -272,7 +272,7 @@ def test_a_gain_that_chance_explains_is_not_told() -> None:
     }
     (found,) = tclose.split(pa.table({"age": ages, "ill": ill}), rules, form="anatomy").findings
     assert found.numbers["gain"] > 0.01 and not found.affected
-    assert "next to nothing" in found.sentence
+    assert "almost nothing" in found.sentence
 
 
 @pytest.mark.parametrize("how", ["drop", "mask", "pseudonym"])
