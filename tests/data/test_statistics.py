@@ -64,8 +64,9 @@ def read_back(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     return pa.Table.from_batches(list(source.stream().batches())), source.notes
 
 
+UNPACKED = pytest.param(".sav", marks=pytest.mark.slow)
 PACKED = pytest.param(".zsav", marks=pytest.mark.slow)  # what .sav is, but compressed
-KINDS = pytest.mark.parametrize("kind", [".dta", ".sav", PACKED])
+KINDS = pytest.mark.parametrize("kind", [".dta", UNPACKED, PACKED])
 
 
 @KINDS
@@ -170,6 +171,7 @@ def test_what_such_a_file_cannot_hold_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_damaged_files_are_told_without_their_content(tmp_path: Path) -> None:
     whole = write_survey(tmp_path / "a.sav").read_bytes()
     for name, content in {"b.sav": whole[:300], "c.dta": b"secret", "d.por": b""}.items():

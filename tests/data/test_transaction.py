@@ -68,7 +68,7 @@ def die_at(moment: int, work: Callable[[], None], events: Sequence[str] = EVENTS
 
 
 @forking
-@pytest.mark.parametrize("before", ["old", None])
+@pytest.mark.parametrize("before", ["old", pytest.param(None, marks=pytest.mark.slow)])
 def test_killed_before_any_call_of_the_system_nothing_is_mixed(
     tmp_path: Path, before: str | None
 ) -> None:
@@ -93,6 +93,7 @@ def test_killed_before_any_call_of_the_system_nothing_is_mixed(
     assert moment > 30
 
 
+@pytest.mark.slow
 @forking
 def test_killed_while_it_finishes_what_another_began_it_is_finished_by_the_next(
     tmp_path: Path,

@@ -60,6 +60,7 @@ def test_the_messy_hospital_is_understood(messy: Path) -> None:
     assert "ICD-10 codes" in reasons["primary_dx"]
 
 
+@pytest.mark.slow
 def test_the_messy_hospitals_draft_leads_to_a_release_that_holds(
     messy: Path, run: Callable[..., Result], elsewhere: Path
 ) -> None:

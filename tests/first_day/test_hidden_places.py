@@ -375,8 +375,14 @@ def test_a_file_made_from_a_frame_keeps_no_raw_value_anywhere(
     assert len(list(tmp_path.iterdir())) == 3
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=() if "csv" in f"{kind} {name}" else pytest.mark.slow)
+        for kind in INPUTS
+        for name in FILES
+    ],
+)
 def test_a_file_made_from_a_file_keeps_no_raw_value_anywhere(
     kind: str, name: str, tmp_path: Path
 ) -> None:

@@ -65,7 +65,7 @@ def test_a_run_tells_its_phases_in_order() -> None:
 
     told: list[Progress] = []
     rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.3}}}
-    tclose.anonymize(pa.table(table), rules, effort=0.6, progress=told.append)
+    tclose.anonymize(pa.table(table), rules, effort=0.1, progress=told.append)
     phases = [phase for phase, _ in itertools.groupby(step.phase for step in told)]
     assert phases == ["searching", "writing", "recounting"]
 
@@ -136,6 +136,7 @@ def test_ctrl_c_stops_the_display_before_it_asks_and_names_the_option(tmp_path: 
     assert process.returncode == 0 and (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_bar_names_the_step_of_how_many(tmp_path: Path) -> None:
     make_files(tmp_path)
     extra = ("--effort", "1", "--report", "report.html")
@@ -218,6 +219,7 @@ def test_quiet_says_nothing_but_errors_and_what_was_asked_for(
     assert run("audit", tmp_path / "table.csv", "--quasi", "age").output  # the next one speaks
 
 
+@pytest.mark.slow
 def test_values_of_classes_are_shown_on_a_terminal_and_not_in_a_pipe(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:

@@ -106,6 +106,7 @@ def test_the_three_tables_are_what_comes_out() -> None:
     assert str(release.audit.requirements[1].achieved_exact) == classes[1][-1]
 
 
+@pytest.mark.slow
 def test_commands_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     illness = ["flu", "ulcer", "asthma"]

@@ -151,6 +151,7 @@ def test_a_step_that_was_repeated_is_shown_once_with_the_least_loss_that_it_reac
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None:
     cells = {"q": list(range(60)), "s": [at * 7 % 5 for at in range(60)], "u": [0, 1, 2] * 20}
     told = {"role": "sensitive", "distance": "ordered", "t": 0.3}

@@ -125,7 +125,7 @@ def test_searches_find_the_least_levels_that_keep_it(seed: int, method: str) -> 
 
 
 @pytest.mark.parametrize("method", ["auto", "hybrid", "mondrian"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in (1, 2))])
 def test_single_cells_are_suppressed_until_it_holds(seed: int, method: str) -> None:
     """As local suppression does elsewhere; with no more stars than whole columns would take."""
     rows = make_rows(seed, 150)

@@ -41,6 +41,7 @@ def test_strict_cuts_on_adult(adult: Any, distance: str, t: str, most: float) ->
     assert outcome.loss < most
 
 
+@pytest.mark.slow
 def test_the_hybrid_search_beats_strict_cuts_on_adult(adult: Any) -> None:
     problem = adult("equal", "0.2")
     strict = method_named("mondrian").run(problem, Budget())

@@ -38,8 +38,8 @@ def made(tables: Any, rows: int = 300, odd: int = 0, sensitive: int = 1, k: int 
 
 def test_rows_are_left_out_where_that_lowers_the_loss(tables: Any) -> None:
     problem, hybrid = made(tables, rows=600, odd=2), method_named("hybrid")
-    kept = hybrid.run(problem, Budget(effort=0.3))
-    left = hybrid.run(problem, Budget(effort=0.3, suppression=Fraction(1, 50)))
+    kept = hybrid.run(problem, Budget(effort=0.1))
+    left = hybrid.run(problem, Budget(effort=0.1, suppression=Fraction(1, 50)))
     assert left.loss < kept.loss
     assert 0 < problem.rows[left.label < 0].sum() <= problem.n_rows // 50
 
@@ -54,7 +54,7 @@ def test_nothing_is_left_out_where_that_would_raise_the_loss(tables: Any) -> Non
 def test_the_default_budget_is_reproducible(tables: Any, sensitive: int) -> None:
     """No clock is asked how the work is shared out: equal seeds, equal classes."""
     problem, hybrid = made(tables, sensitive=sensitive, k=5), method_named("hybrid")
-    budget = Budget(effort=0.3)
+    budget = Budget(effort=0.1)
     one, two = hybrid.run(problem, budget), hybrid.run(problem, budget)
     assert one.label.tolist() == two.label.tolist() and one.stopped == "budget"
     few = [hybrid.run(problem, Budget(effort=0.02, seed=seed)).label.tolist() for seed in (1, 2)]
@@ -139,7 +139,7 @@ def test_any_number_of_threads_finds_the_same_classes(
     monkeypatch.setattr(module, "REGION", 60)
     monkeypatch.setattr(module, "PIECE", 150)
     problem, hybrid = made(tables, rows=800, odd=2, k=5), method_named("hybrid")
-    budget = Budget(effort=0.3, suppression=suppression)
+    budget = Budget(effort=0.15, suppression=suppression)
     found = [hybrid.run(problem, replace(budget, threads=threads)) for threads in (1, 2, 64)]
     assert len({outcome.label.tobytes() for outcome in found}) == 1
     assert len({tuple(trial.loss for trial in outcome.tried) for outcome in found}) == 1
@@ -172,7 +172,7 @@ def test_the_default_effort_grows_with_the_table_and_is_said_before(
     random = np.random.default_rng(1)
     table = pd.DataFrame({"age": random.integers(0, 99, 200), "ill": random.choice(KINDS, 200)})
     roles = {"age": "quasi", "ill": {"role": "sensitive", "t": "0.4"}}
-    for asked, effort in (({}, 1.0), ({"effort": 0.3}, 0.3), ({"method": "mondrian"}, None)):
+    for asked, effort in (({}, 1.0), ({"effort": 0.06}, 0.06), ({"method": "mondrian"}, None)):
         said: list[Progress] = []
         policy = {"k": 3, "columns": roles}
         release = tclose.anonymize(table, policy, progress=said.append, **asked)
@@ -183,8 +183,8 @@ def test_the_default_effort_grows_with_the_table_and_is_said_before(
 
 def test_more_effort_never_stops_sooner(tables: Any) -> None:
     problem, hybrid = made(tables, k=5), method_named("hybrid")
-    few = hybrid.run(problem, Budget(effort=0.05))
-    more = hybrid.run(problem, Budget(effort=0.5))
+    few = hybrid.run(problem, Budget(effort=0.02))
+    more = hybrid.run(problem, Budget(effort=0.2))
     assert more.loss <= few.loss
 
 

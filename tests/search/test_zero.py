@@ -34,7 +34,7 @@ def test_as_many_classes_as_the_common_divisor_allows(
     name: str, distance: str, counts: list[int], tables: Any
 ) -> None:
     problem = make_problem(tables, counts, distance=distance)
-    outcome = method_named(name).run(problem, Budget(effort=0.1))
+    outcome = method_named(name).run(problem, Budget(effort=0.03))
     common = math.gcd(*counts)
     most = max(d for d in range(1, common + 1) if common % d == 0 and sum(counts) // d >= 5)
     assert outcome.classes == most  # 16, 50 and 11

@@ -104,7 +104,10 @@ def test_pages_send_no_more_than_the_first_rows(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "name",
+    ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGINT"))],
+)
 def test_an_upload_goes_with_the_program_however_that_is_ended(tmp_path: Path, name: str) -> None:
     words = [sys.executable, "-m", "tclose", "studio", "--no-browser", "--project", "work"]
     folder = tmp_path / "aside"

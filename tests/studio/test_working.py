@@ -97,6 +97,7 @@ def reproduce(client: httpx.Client, number: int, folder: Path, *table: str) -> N
     assert (folder / "release.csv").read_bytes() == was
 
 
+@pytest.mark.slow
 def test_a_search_is_stopped_and_kept_or_dropped(
     make: Make, enter: Enter, settle: Settle, hospital: Path, tmp_path: Path
 ) -> None:
@@ -276,6 +277,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return table, policy
 
 
+@pytest.mark.slow
 def test_shuffled_rows_stand_beside_what_became_of_them_and_a_signed_run_is_reproduced(
     make: Make, enter: Enter, settle: Settle, small: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -298,6 +300,7 @@ def test_shuffled_rows_stand_beside_what_became_of_them_and_a_signed_run_is_repr
     reproduce(client, 1, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_run_stays_with_the_table_that_it_was_made_from(
     make: Make, enter: Enter, settle: Settle, small: tuple[Path, Path], hospital: Path,
     tmp_path: Path,

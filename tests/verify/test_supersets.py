@@ -21,7 +21,7 @@ from tclose.data.io.records import SupersetRecord
 from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.verify.certificate import Certificate
-from tclose.workflows import anonymize as searched
+from tclose.workflows.release import task
 
 PLACES = {"north": ["a", "b", "c"], "south": ["d", "e"], "west": ["f", "g"]}
 GROUP = {place: name for name, places in PLACES.items() for place in places}
@@ -300,9 +300,9 @@ class Forgetful:
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = searched.method_named
+    honest = task.method_named
     monkeypatch.setattr(
-        searched,
+        task,
         "method_named",
         lambda name: Forgetful() if name == "nt-mondrian" else honest(name),
     )

@@ -16,7 +16,6 @@ from typer.testing import Result
 import tclose
 from tclose.errors import TcloseError, UsageError
 from tclose.recode import Plan
-from tclose.workflows import anonymize as searched
 from tclose.workflows.release import task
 
 TABLE = pa.table({"age": list(range(20, 32)), "ill": ["flu", "ulcer", "cough"] * 4})
@@ -156,7 +155,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a search proposes: the count of what was written decides."""
-    honest = searched.method_named("mondrian")
+    honest = task.method_named("mondrian")
 
     class Liar:
         improves = False
@@ -169,7 +168,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
             outcome = honest.run(problem, budget)
             return replace(outcome, label=np.arange(len(outcome.label)))
 
-    monkeypatch.setattr(searched, "method_named", lambda name: Liar())
+    monkeypatch.setattr(task, "method_named", lambda name: Liar())
     with pytest.raises(TcloseError, match="does not keep its promise"):
         tclose.anonymize(TABLE, rules(), output="out.csv", certificate="c.json")
     assert list(elsewhere.iterdir()) == []
