@@ -219,8 +219,8 @@ def test_the_commands_tell_levels_and_ways(tmp_path: Path) -> None:
 
     for method, way, says in (
         ("optimal", "levels", "recoded to the plan's levels"),
-        ("mondrian", "cuts", "assigned by the plan's cuts"),
-        ("hybrid", "cuts", "assigned by the plan's cuts"),
+        ("mondrian", "cuts", "assigned to classes by the plan's cuts"),
+        ("hybrid", "cuts", "assigned to classes by the plan's cuts"),
         ("mondrian-relaxed", "classes", "nearest class of the plan"),
     ):
         plan, out = tmp_path / f"{method}.json", tmp_path / "out.csv"

@@ -137,7 +137,7 @@ def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
     surest = (f"{1 / min(size):.1%}", f"before: {1 / min(was):.1%}")
     assert shown["prosecutor: highest probability"] == surest
     rightly = (f"{len(size) / sum(size):.1%}", f"before: {len(was) / sum(was):.1%}")
-    assert shown["everybody: rows matched correctly"] == rightly
+    assert shown["marketer: rows assigned correctly"] == rightly
 
 
 def test_an_attack_that_found_nothing_on_two_levels_is_named_once(tmp_path: Path) -> None:

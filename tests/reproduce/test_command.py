@@ -123,7 +123,7 @@ def refusal(folder: Path, *more: object) -> str:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    assert "there is no such folder" in refusal(tmp_path / "no", "-o", tmp_path / "out")
+    assert "this folder does not exist" in refusal(tmp_path / "no", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
