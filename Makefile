@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-checked cover check docs bench fuzz faults oracle weaknesses wheel wheels clean
+.PHONY: help demo test test-fast test-checked cover check docs links bench fuzz faults oracle weaknesses wheel wheels clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ check: $(DEV) ## style, types and the rules about who may import whom
 docs: $(DEV) ## the site, into build/docs; a warning or a broken link is an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/docs
 	@echo "build/docs/index.html"
+
+# Needs a network; the site has few links to other places, and `make docs` checks those within.
+links: $(DEV) ## ask whether the pages that the site links to elsewhere still exist
+	@$(BIN)/python -m sphinx -q -b linkcheck -d build/doctrees docs build/links
 
 bench: $(DEV) ## run every script in benchmarks/
 	@found=; \
