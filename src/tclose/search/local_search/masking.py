@@ -28,7 +28,8 @@ from tclose.distance.registry import Attribute
 from tclose.errors import UsageError
 from tclose.requirements.classes import Classes, MaskedValues
 from tclose.requirements.constraint import ConstraintKind
-from tclose.search.outcome import Budget, Outcome, Trial
+from tclose.search.full_domain.measures import SIZES
+from tclose.search.outcome import Outcome, Trial
 from tclose.search.problem import SearchProblem, number_classes
 from tclose.utility.loss import ColumnLoss
 
@@ -112,13 +113,12 @@ class _Field:
 
 
 def mask_values(
-    problem: SearchProblem, outcome: Outcome, masking: Masking, budget: Budget
+    problem: SearchProblem, outcome: Outcome, masking: Masking, effort: float
 ) -> Outcome:
     """The outcome with its classes divided further, and the level of every cell's values."""
-    refuse_masking(problem, whole_columns=outcome.levels is not None)
-    best, least, effort = outcome, outcome.cost, EFFORT * budget.expected
+    best, least = outcome, outcome.cost
     for dividing in DIVIDING:
-        search = _MaskingSearch(problem, outcome, masking, effort, dividing)
+        search = MaskingSearch(problem, outcome, masking, effort, dividing)
         found = search.run()
         effort -= search.spent
         price = find_cost(problem, found.masked or {}, masking)
@@ -129,13 +129,13 @@ def mask_values(
     return best
 
 
-def refuse_masking(problem: SearchProblem, *, whole_columns: bool) -> None:
-    """Raises where masks cannot be judged, or change nothing: a class of whole columns at one level
-    is all rows that look alike there, and cannot be divided whatever is masked in it."""
+def refuse_masking(problem: SearchProblem) -> None:
+    """Raises where masks cannot be judged, or their cost has no common unit with the loss."""
     constraints, what = problem.constraints, ""
     hint = 'leave search.masking out, or use "auto"'
-    if whole_columns:
-        what = "divides classes, which whole columns of one level do not allow"
+    if problem.objective.loss in SIZES:
+        what = "knows losses of columns only"
+        hint = f"leave search.masking out, or search.loss = {problem.objective.loss!r}"
     elif any(each.kind != ConstraintKind.EMD or each.need for each in constraints.compiled):
         what = "knows k-anonymity and t-closeness by earth mover's distances only"
     elif constraints.uncompiled or problem.classes.cell_weight is not None:
@@ -149,7 +149,9 @@ def refuse_masking(problem: SearchProblem, *, whole_columns: bool) -> None:
         raise UsageError(f"masking {what}", where="search.masking", hint=hint)
 
 
-class _MaskingSearch:
+class MaskingSearch:
+    """The classes of an outcome, the values masked in them, and what that costs so far."""
+
     def __init__(
         self, problem: SearchProblem, outcome: Outcome, masking: Masking, effort: float,
         dividing: float,
@@ -190,7 +192,7 @@ class _MaskingSearch:
         is_masked = any((each > 0).any() for each in levels.values())
         if not is_masked or cost + price >= self.outcome.cost:
             return self.outcome
-        tried = (*self.outcome.tried, Trial("sensitive values masked", cost, self._last_seconds))
+        tried = (*self.outcome.tried, Trial("sensitive values masked", cost, self.seconds))
         return replace(
             self.outcome,
             label=label,
@@ -204,7 +206,8 @@ class _MaskingSearch:
         )
 
     @property
-    def _last_seconds(self) -> float:
+    def seconds(self) -> float:
+        """How long the search before took."""
         return self.outcome.tried[-1].seconds if self.outcome.tried else 0.0
 
     def _weigh(self, at: int) -> float:
@@ -393,6 +396,21 @@ class _MaskingSearch:
         return None if best is None else best[1:]
 
     # --- judged exactly
+
+    def mask_failing(self) -> Levels | None:
+        """The level of every cell's values with as few masked as it takes until no class fails;
+        None if that is too much. No class is divided."""
+        label, _ = self._read()
+        size = np.bincount(label, self.problem.rows)
+        failing = np.flatnonzero(self.problem.find_failing(label)).tolist()
+        for _ in range(ROUNDS if size.min() >= self.k else 0):
+            if not failing:
+                return self._read()[1]
+            if not all([self._remask(at) for at in failing]):
+                return None
+            self._refresh()
+            failing = self._find_failing()
+        return None
 
     def _mend(self) -> None:
         """Masks values of classes that fail, and takes divisions back, until none fails."""

@@ -41,7 +41,9 @@ from tclose.search import (
     method_named,
     problem_of,
 )
+from tclose.search.local_search.level_masking import mask_levels
 from tclose.search.local_search.masking import (
+    EFFORT,
     Masking,
     count_masked,
     find_cost,
@@ -112,8 +114,7 @@ class SearchTask:
         problem = problem_of(bound, people, target)
         refuse_infeasible(problem)
         if bound.policy.search.masking != "none":
-            whole = method.takes_objective and (not method.local or bool(problem.objective.given))
-            refuse_masking(problem, whole_columns=whole)
+            refuse_masking(problem)
         budget = budget.scale_to(problem.n_cells) if method.improves else budget
         start = None if plan is None else read_start(bound, problem, plan, method, budget)
         return cls(bound, people, problem, method, budget, start=start)
@@ -133,9 +134,15 @@ class SearchTask:
         return Masking(wishes.masking, float(wishes.masking_cost), float(wishes.masking_share))
 
     def mask(self, found: Outcome) -> Outcome:
-        """Divides classes further by masked values, where the policy asks for that."""
-        masking = self._masking
-        return found if masking is None else mask_values(self.problem, found, masking, self.budget)
+        """Divides classes further by masked values, or recodes whole columns less far, where the
+        policy asks for that.
+        """
+        masking, effort = self._masking, EFFORT * self.budget.expected
+        if masking is None:
+            return found
+        if found.levels is not None:
+            return mask_levels(self.problem, found, masking, effort)
+        return mask_values(self.problem, found, masking, effort)
 
     def draft(self, pseudonyms: Pseudonyms, outcome: Outcome, recoding: Recoding) -> Draft:
         """The draft of an outcome, with its plan and the treatment of suppressed rows."""
