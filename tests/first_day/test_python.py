@@ -91,6 +91,8 @@ def test_the_two_tables_of_a_comparison_cannot_be_swapped(release: tclose.Releas
         tclose.attack(TABLE, POLICY, original=release)
     with pytest.raises(UsageError, match="the first argument is a plan"):
         tclose.apply(TABLE, release.plan)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="not its file"):
+        tclose.verify(TABLE, POLICY, certificate="release.json")  # type: ignore[arg-type]
 
 
 def test_functions_and_commands_have_the_same_names(

@@ -56,6 +56,9 @@ def verify(
     True
     """
     reading.refuse_idle_query(data, population)
+    if certificate is not None and not isinstance(certificate, Certificate):
+        what, hint = "a certificate is expected, not its file", "Certificate.load(path)"
+        raise UsageError(what, where="certificate", hint=hint)
     if isinstance(data, str | Path) and reading.sheet is None:
         _refuse_unjudged(Path(data))
     rules = require_policy(data, policy)
