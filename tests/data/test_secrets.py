@@ -14,7 +14,7 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.cli.console import command_line
-from tclose.data.io.paths import conceal, hide_passwords
+from tclose.data.io.paths import conceal, hide_passwords, refuse_address
 
 SECRET = "zQ7-hidden-Xy"
 NO_MATRIX = f"v,{SECRET}\n{SECRET},{SECRET}\n"
@@ -160,6 +160,14 @@ ADDRESSES = [
 def test_no_password_of_any_address_is_shown(address: str, option: str) -> None:
     (shown,) = hide_passwords([option + address])
     assert "HUSH" not in shown and "SH@" not in shown
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_without_its_password_is_still_no_file(address: str) -> None:
+    (shown,) = hide_passwords([address])
+    with pytest.raises(TcloseError, match=r"address|not a table"):
+        refuse_address(shown)
+    assert hide_passwords([f"--policy={address}"]) == [f"--policy={shown}"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -195,7 +195,7 @@ OPTION = r"(?:--[\w-]+=|-[a-z])?"
 BARE = re.compile(rf"^({OPTION}[^\s:@/=]+):[^\s@/]+@(?=[\w.\[\]-]+(?::\d+)?/)")
 """The same without a scheme: ann:password@host:5432/database."""
 PAIR = r"(?:host|hostaddr|port|dbname|user|service|sslmode|password)\s*=\s*(?:'[^']*'|\S+)"
-CONNECTION = re.compile(rf"{OPTION}(?=.*password){PAIR}(?:\s+{PAIR})+\s*", re.IGNORECASE)
+CONNECTION = re.compile(rf"({OPTION})(?=.*password){PAIR}(?:\s+{PAIR})+\s*", re.IGNORECASE)
 """What PostgreSQL's own programs take in place of an address: host=db user=ann password=…"""
 JDBC = re.compile(rf"^({OPTION}jdbc:\w*).*", re.IGNORECASE | re.DOTALL)
 SECRET_OPTION = re.compile(
@@ -342,8 +342,8 @@ def _split_url(argument: str) -> tuple[str, str]:
     """An argument as it may be shown, and the URL in it, if there is one."""
     start = ARGUMENT.match(argument)
     if start is None:
-        if CONNECTION.fullmatch(argument):
-            return f"{argument.partition('=')[0]}=…", ""
+        if found := CONNECTION.fullmatch(argument):
+            return f"{found[1]}host=… password=…", ""  # still known for what it is, and refused
         shown = JDBC.sub(r"\1:…", argument)
         shown = BARE.sub(r"\1:…@", CREDENTIALS.sub(r"\1:…@", shown), count=1)
         return SECRET_OPTION.sub(r"\1…", shown) if "/" in argument else shown, ""
