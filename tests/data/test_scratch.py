@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import tclose
 from processes import copy_process, forking
 from tclose.data.binding import open_source
+from tclose.data.io import scratch
 from tclose.data.io.counting import connect
 from tclose.data.io.scratch import PREFIX, Scratch, sweep
 from tclose.errors import DataError
@@ -127,19 +129,53 @@ def test_only_folders_of_the_dead_are_swept(aside: Path) -> None:
 def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
     aside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make, swept = tempfile.mkdtemp, []
+    make, swept = os.mkdir, []
 
-    def make_and_sweep(*words: Any, **options: Any) -> str:
-        folder = make(*words, **options)
+    def make_and_sweep(folder: Path, mode: int) -> None:
+        make(folder, mode)
         if not swept:
             swept.append(folder)
             sweep(aside)
-        return folder
 
-    monkeypatch.setattr(tempfile, "mkdtemp", make_and_sweep)
+    monkeypatch.setattr("tclose.data.io.scratch.os.mkdir", make_and_sweep)
     living = Scratch()
     assert living.path.is_dir() and swept and not Path(swept[0]).exists()
     living.close()
+
+
+def interrupt_at(line: int) -> Callable[..., Any]:
+    """A trace that interrupts what makes or removes a folder before its line of this number."""
+    left = [line]
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if frame.f_code.co_filename == scratch.__file__ and event == "line":
+            left[0] -= 1
+            if left[0] < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+# Interrupted between its opening and its being known, a lock is closed by whoever collects it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_at_any_line_leaves_no_folder(aside: Path) -> None:
+    scratch.sweep(aside)
+    for line in range(200):
+        sys.settrace(interrupt_at(line))
+        try:
+            made = Scratch()
+            made.place("table.parquet", named=True).write_text(SECRET)
+            made.close()
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        scratch.remove_interrupted()  # as at the end of the process
+        assert list(aside.iterdir()) == [], line
+    assert line >= 20
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit there")

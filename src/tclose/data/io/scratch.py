@@ -8,9 +8,11 @@ folder is locked by the one that made it, and a folder that nobody locks is swep
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -25,6 +27,8 @@ NAMELESS = sys.platform == "linux" and os.path.isdir("/proc/self/fd")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a folder takes no more."""
 _swept: set[str] = set()
+_made: dict[Path, int] = {}
+"""The folders that are there, or are about to be, each with the process that makes it."""
 
 
 class Scratch:
@@ -64,7 +68,13 @@ def _make_folder() -> tuple[Path, int | None]:
         _swept.add(above)
         sweep(Path(above))
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        folder = Path(above, f"{PREFIX}{secrets.token_hex(4)}")
+        _made[folder] = os.getpid()  # known first: a signal may end the process at any moment
+        try:
+            os.mkdir(folder, 0o700)
+        except OSError:
+            del _made[folder]
+            raise
         # Until it is locked, another process that sweeps takes it for one of the dead.
         try:
             lock = _lock(folder, wait=True)
@@ -110,6 +120,13 @@ def _lock(folder: Path, *, wait: bool) -> int | None:
     return opened
 
 
+@atexit.register
+def remove_interrupted() -> None:
+    """Removes the folders whose making or removing a signal has interrupted."""
+    for folder in [folder for folder, process in _made.items() if process == os.getpid()]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _remove(folder: Path, lock: int | None, files: dict[Path, IO[bytes]]) -> None:
     # First closed: to look into the folder takes a handle, which there may be none of otherwise.
     for file in files.values():
@@ -119,3 +136,4 @@ def _remove(folder: Path, lock: int | None, files: dict[Path, IO[bytes]]) -> Non
     if lock is not None:
         os.close(lock)
         shutil.rmtree(folder, ignore_errors=True)  # again, where that was the last handle
+    _made.pop(folder, None)
