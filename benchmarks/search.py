@@ -92,7 +92,7 @@ def main() -> None:
 def list_jobs(adult: Path, complete: Path, effort: float) -> Iterator[Job]:
     """The cases below as calls with an amount of work instead of seconds."""
     cases = [(f"{d} t={t}", adult / "adult.csv", occupation(adult, d, t)) for d, t in REFERENCE]
-    limits = (["0.05", "0.05"], ["0.1", "0.1"], ["0.1", "0.1", "0.3"])
+    limits = [*([t, t] for t in ("0.05", "0.10", "0.15", "0.20")), ["0.1", "0.1", "0.3"]]
     cases += [(" ".join(ts), complete, two_or_three(ts)) for ts in limits]
     for case, table, policy in cases:
         yield Job(f"{case}, mondrian", str(table), policy, {"method": "mondrian", "seed": 1})

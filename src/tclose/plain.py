@@ -93,7 +93,7 @@ def write_number(number: Fraction) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """The value for JSON: infinite numbers become null, and objects are converted by their
     `to_json`.
 
@@ -109,7 +109,7 @@ def to_plain(value: Any) -> Any:
     return value.to_json() if hasattr(value, "to_json") else value
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Plain values as the lines of a JSON file, with control characters spelled out.
 
     >>> print(json_text({"a": "\\x1b\\u202e"}), end="")

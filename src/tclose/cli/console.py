@@ -98,7 +98,7 @@ def say(text: str) -> None:
         stderr().print(text, markup=False)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON object, and nothing else, on standard output."""
     typer.echo(json_text(value), nl=False)
 

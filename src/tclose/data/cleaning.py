@@ -114,7 +114,7 @@ def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:
     return ages
 
 
-def _fit_type(value: Any, kind: pa.DataType) -> Any:
+def _fit_type(value: object, kind: pa.DataType) -> Any:
     """Converts a changed number to the type of its column; other values are unchanged."""
     if not isinstance(value, Fraction):
         return value

@@ -86,7 +86,7 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def expand(cls, value: Any) -> Any:
+    def expand(cls, value: object) -> Any:
         """Replaces a plain value by what it stands for."""
         if not cls.short_key or isinstance(value, dict | BaseModel | bool):
             return value

@@ -48,7 +48,7 @@ class DistanceSpec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def expand(cls, value: Any) -> Any:
+    def expand(cls, value: object) -> Any:
         """Expands a name alone, or `{ name = options }`."""
         if isinstance(value, str):
             return {"name": value}

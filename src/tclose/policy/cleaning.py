@@ -160,7 +160,7 @@ def _check_formats(formats: tuple[str, ...]) -> tuple[str, ...]:
     return formats
 
 
-def _list(value: Any) -> Any:
+def _list(value: object) -> Any:
     """Returns a list as it is, and a single value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 

@@ -168,7 +168,7 @@ def write_toml(values: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def write_value(value: Any) -> str:
+def write_value(value: object) -> str:
     """A value as TOML writes it, in one line.
 
     >>> print(write_value({"nulls": ["?", "\\x9b"], "t": "1/5"}))
@@ -200,7 +200,7 @@ def _follows(item: Any, raw: Mapping[str, Any], remaining: Mapping[str, Any]) ->
     return not item["loc"] and any(repr(name) in item["msg"] for name in lost)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

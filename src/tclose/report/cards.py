@@ -110,7 +110,7 @@ def summarize_dictionary(dictionary: DataDictionary) -> list[Part]:
     return [Table("Data dictionary", HEADINGS, tuple(rows), (4,))]
 
 
-def _write(value: Any) -> str:
+def _write(value: object) -> str:
     """Writes a value of a policy, shortened."""
     text = str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

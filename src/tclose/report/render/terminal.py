@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.rule import Rule
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text as StyledText
 
 from tclose.plain import escape_controls
@@ -50,7 +51,7 @@ class Text(StyledText):
     def __init__(self, words: str = "", style: str = "", **how: Any) -> None:
         super().__init__(escape_controls(words, lines=False), style, **how)
 
-    def append(self, text: StyledText | str, style: Any = None) -> Text:
+    def append(self, text: StyledText | str, style: str | Style | None = None) -> Text:
         """Appends words, with control characters spelled out."""
         words = escape_controls(text, lines=False) if isinstance(text, str) else text
         super().append(words, style)

@@ -34,7 +34,7 @@ class Start:
         return replace(self.outcome, stopped=found.stopped, tried=found.tried, why=why)
 
 
-def refuse_start(plan: Any, *, given: Any) -> None:
+def refuse_start(plan: object, *, given: Any) -> None:
     """Raises where a search cannot start from what was given."""
     if not isinstance(plan, Plan):
         what, hint = "what a search starts from is a plan", "release.plan, or Plan.load(path)"
