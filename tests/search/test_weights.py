@@ -131,7 +131,7 @@ def test_the_search_follows_a_target_and_the_certificate_tells_its_weights() -> 
     by_hand = tclose.anonymize(table, rules(weights=told.weights), method="mondrian")
     assert by_hand.loss.columns == stated.loss.columns
     words = [str(getattr(part, "text", "")) for part in summarize_release(stated)]
-    assert any("Columns weighted by what they say about won: age" in each for each in words)
+    assert any("Columns weighted by information on won: age" in each for each in words)
 
 
 def test_weights_and_a_target_multiply() -> None:
