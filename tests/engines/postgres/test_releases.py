@@ -70,7 +70,8 @@ def test_a_release_is_the_same_wherever_the_rows_are(
         reading=tclose.Reading(query="SELECT * FROM hospital"),
     )  # fmt: skip
     assert lines(here) == lines(read_there) == lines(stored) == lines(sent) == lines(asked)
-    assert read(database.url("released")).to_pylist() == here.data.to_pylist()
+    # The server sorts by a hash of its own.
+    assert multiset(read(database.url("released"))) == multiset(here.data)
     assert read(database.url("sent")).to_pylist() == here.data.to_pylist()
     assert read_there.data.to_pylist() == here.data.to_pylist() == asked.data.to_pylist()
     assert open_source(database.url("released")).digest() == open_source(here.data).digest()
@@ -198,7 +199,7 @@ def test_rows_that_come_while_we_work_are_not_released(database: Any, rules: Pat
         url, rules, output=database.url("released"), method="mondrian", progress=another
     )
     assert came and database.run("SELECT count(*) FROM hospital") == [(650,)]
-    assert read(database.url("released")).to_pylist() == here.data.to_pylist()
+    assert multiset(read(database.url("released"))) == multiset(here.data)
     assert there.audit.rows == 600
 
 
