@@ -16,7 +16,7 @@ from tclose.cli import app
 from tclose.errors import UsageError
 from tclose.utility import learning
 from tclose.utility.measures import COVERED
-from tclose.utility.queries import ASKED, FEWEST
+from tclose.utility.queries import COMPARED, FEWEST
 
 RULES: dict[str, Any] = {
     "columns": {
@@ -68,7 +68,7 @@ def test_little_effort_draws_rows_by_the_seed_and_says_how_many() -> None:
 
 
 def test_little_effort_asks_fewer_queries_but_not_too_few() -> None:
-    error = measure(queries=500, effort=600 * ASKED * 2 * 300)["query-error"]
+    error = measure(queries=500, effort=600 * COMPARED * 2 * 300)["query-error"]
     assert FEWEST < error.numbers["queries"] < 500
     assert error.note == f"{int(error.numbers['queries'])} of 500 queries used"
     assert measure(queries=500, effort=0.0)["query-error"].numbers["queries"] == FEWEST

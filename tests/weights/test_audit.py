@@ -237,4 +237,4 @@ def test_the_audit_says_what_linked_rows_and_rare_weights_tell(weighed: Any) -> 
         [{**row, "c": "p1"} for row in rows[:4]] + [{**rows[0], "c": "p2"}], "subject"
     )
     (note,) = tclose.audit(table.arrow(), table.policy()).notes
-    assert "count persons (2 in column 'c')" in note and "belong together" in note
+    assert "count persons (2 in column 'c')" in note and "rows of one person are linked" in note

@@ -177,7 +177,9 @@ def test_a_released_file_is_counted_by_person_on_the_command_line(
     assert call("verify", "out.csv", "--policy", "persons.toml").exit_code == 0
     told = json.loads(call("audit", "out.csv", "--policy", "persons.toml", "--json").stdout)
     assert told["k"] == min(len(people) for people in classes.values())
-    assert told["rows"] == len(rows) and any("belong together" in note for note in told["notes"])
+    assert told["rows"] == len(rows) and any(
+        "rows of one person are linked" in note for note in told["notes"]
+    )
     # A class of one person's rows is large by rows and small by persons.
     lines = Path("out.csv").read_text().splitlines()
     who = lines[1].rsplit(",", 1)[1]

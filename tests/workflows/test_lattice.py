@@ -70,7 +70,7 @@ def test_a_lattice_that_takes_too_long_is_searched_with_what_is_left(
     assert 0.01 < told[-1].seconds_used <= 0.02
     console = Console(record=True, width=200, file=StringIO())
     console.print(render_parts(summarize_lattice(found)))
-    assert "too many to look at one by one in the time given" in console.export_text()
+    assert "too many to judge one by one in the time given" in console.export_text()
 
 
 @pytest.mark.parametrize(("times", "enumerated"), [(1.5, False), (2.5, True)])

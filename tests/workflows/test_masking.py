@@ -243,7 +243,7 @@ def test_nothing_is_masked_that_costs_more_than_it_saves() -> None:
 
 
 @pytest.mark.parametrize("how", ["hide", "generalize"])
-@pytest.mark.parametrize("cost", ["0", pytest.param("1/4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cost", ["0", pytest.param("1/6", marks=pytest.mark.slow)])
 def test_masks_that_cost_little_divide_classes_that_lose_more(how: str, cost: str) -> None:
     """Also those that cost nothing. Where so many masks change the table that all divisions have
     to be taken back, fewer are tried."""

@@ -294,7 +294,7 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
     """Writes a policy for a table, to be read, corrected and confirmed.
 
     >>> print(draft("t.csv", [Profile("zip", "code", 9, 4, 0)]))  # doctest: +ELLIPSIS
-    # A first policy for t.csv, drafted from its columns. Nothing is decided yet:
+    # Draft of a policy for t.csv, made from its columns. Nothing is decided yet:
     ...
     """
     given = answers or {}
