@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from tclose.data.binding import BoundTable, open_source
-from tclose.data.io.records import json_hash
 from tclose.learn.containers import GivenRows, take_rows, take_target
 from tclose.learn.recoder import LocatedRows, Recoder
 from tclose.learn.roles import LEAST, RefusedError, make_policy, refusing
@@ -20,7 +19,7 @@ from tclose.policy.model import Policy
 from tclose.recode.plan import Plan
 from tclose.recode.regions import spread_classes
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import Certificate, Hashes, Origin, certify
+from tclose.verify.certificate import Certificate, Origin, certify
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, check
 from tclose.workflows.release.task import list_versions
@@ -238,7 +237,7 @@ def _refuse_broken(audit: Audit, rows: str) -> None:
 
 def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificate:
     """Certifies what was counted on the fitted rows, without any of them."""
-    plan, policy = recoder.plan, recoder.policy.to_json()
+    plan = recoder.plan
     origin = Origin(
         method=plan.method,
         seed=plan.seed,
@@ -246,5 +245,4 @@ def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificat
         outside=located.outside,
         versions=list_versions(),
     )
-    hashes = Hashes(policy=json_hash(policy))
-    return certify(audit, policy, origin, hashes, sizes=False)
+    return certify(audit, recoder.policy, origin, sizes=False)

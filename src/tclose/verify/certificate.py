@@ -18,6 +18,7 @@ from tclose.data.io.records import (
     Record,
     SupersetRecord,
     VersionedRecord,
+    json_hash,
 )
 from tclose.plain import escape_controls, rows_text
 from tclose.policy.model import Policy
@@ -40,6 +41,22 @@ class Hashes(Record):
     plan: str | None = Field(None, description=EARLIER)
     output: str | None = Field(None, description="of the file, or of rows that are in no file")
     files: dict[str, str] | None = Field(None, description="by name, of a release in several files")
+
+    @classmethod
+    def of(
+        cls, policy: Policy, output: str | None = None, files: dict[str, str] | None = None
+    ) -> Hashes:
+        """Those of the policy, of the files that it names for sensitive columns and that are here,
+        and of what was written.
+        """
+        places = {name: policy.base / name for name in policy.promise_files}
+        found = {name: file_hash(place) for name, place in places.items() if place.is_file()}
+        return cls(
+            policy=json_hash(policy.to_json()),
+            promise_files=found or None,
+            output=output,
+            files=files,
+        )
 
 
 class SizesRecord(Record):
@@ -292,21 +309,23 @@ class Certificate(Origin, CertifiedCounts):
 
 
 def certify(
-    audit: Audit, policy: JsonObject, origin: Origin, hashes: Hashes, *, sizes: bool = True
+    audit: Audit, policy: Policy, origin: Origin, output: str | None = None, *, sizes: bool = True
 ) -> Certificate:
-    """The certificate of a release that was counted; `origin` says how it came about."""
+    """The certificate of a release that was counted; `origin` says how it came about, and `output`
+    is its hash."""
+    stated = policy.to_json()
     return Certificate(
         holds=audit.holds is True,
         rows=audit.rows,
         classes=audit.classes,
         k=audit.k,
         requirements=tuple(verdict.record() for verdict in audit.requirements),
-        policy=policy,
-        hashes=hashes,
+        policy=stated,
+        hashes=Hashes.of(policy, output),
         sizes=SizesRecord.of(audit, origin.input_rows) if sizes else None,
         supersets=audit.supersets,
         notes=audit.caveats or None,
-        context=read_context(policy),
+        context=read_context(stated),
         **dict(origin),
     )
 
@@ -315,10 +334,3 @@ def read_context(policy: JsonObject) -> JsonObject | None:
     """The recipient, purpose and controls that the policy states, for the certificate."""
     context = policy.get("context")
     return context if isinstance(context, dict) else None
-
-
-def hash_promise_files(policy: Policy) -> dict[str, str] | None:
-    """The hashes of the files that a policy names for sensitive columns and that are here."""
-    places = {name: policy.base / name for name in policy.promise_files}
-    found = {name: file_hash(place) for name, place in places.items() if place.is_file()}
-    return found or None

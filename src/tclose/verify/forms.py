@@ -15,7 +15,7 @@ import numpy as np
 from tclose.data.binding import bind
 from tclose.data.encode.cells import count_invalid
 from tclose.data.io.counting import file_hash
-from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile
+from tclose.data.io.records import Form, Layout, LayoutFile
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.plain import escape_controls
@@ -87,8 +87,10 @@ class Recount:
             for verdict in audit.requirements
         )
 
-    def certify(self, policy: JsonObject, origin: Origin, hashes: Hashes) -> Certificate:
-        """The certificate of the tables; `origin` says how they came about."""
+    def certify(self, policy: Policy, origin: Origin, files: dict[str, str]) -> Certificate:
+        """The certificate of the tables; `origin` says how they came about, and `files` are their
+        hashes."""
+        stated = policy.to_json()
         first = next(iter(self.audits.values()))
         sizes = SizesRecord.of(first, first.rows)
         return Certificate(
@@ -98,9 +100,9 @@ class Recount:
             classes=self.groups,
             k=sizes.smallest,
             requirements=self.requirements(),
-            policy=policy,
-            hashes=hashes,
-            context=read_context(policy),
+            policy=stated,
+            hashes=Hashes.of(policy, files=files),
+            context=read_context(stated),
             sizes=sizes,
             notes=CAVEATS[self.layout.form],
             **dict(origin),

@@ -43,7 +43,6 @@ from tclose.workflows.inputs import PolicyLike, budget_of, check
 from tclose.workflows.release.layout import choose_sets, choose_suffix, lay_out
 from tclose.workflows.release.publish import list_cleaned, nothing_kept, refuse_no_promise
 from tclose.workflows.release.task import (
-    hash_promise,
     list_versions,
     record_trials,
     refuse_infeasible,
@@ -177,8 +176,7 @@ def split(
             broken += [audit.broken for audit in found.audits.values() if audit.broken]
             listed = ", ".join(broken)
             raise InternalError(f"the written tables do not keep their promise ({listed})")
-        hashes = hash_promise(bound.policy).model_copy(update={"files": files})
-        return found, found.certify(bound.policy.to_json(), origin, hashes)
+        return found, found.certify(bound.policy, origin, files)
 
     def fill(part: Path) -> Checked:
         for file, table in tables.items():

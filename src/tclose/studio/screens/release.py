@@ -12,7 +12,6 @@ from starlette.responses import FileResponse, Response
 
 import tclose
 from tclose.data.io.files import write_text
-from tclose.data.io.records import json_hash
 from tclose.errors import UsageError
 from tclose.policy.load import build_part, read_raw, write_toml
 from tclose.policy.model import ReleaseContext
@@ -125,13 +124,10 @@ def sign_off(visit: Visit) -> str:
         raw["context"] = given
     old = run.certificate
     write_text(run.folder / POLICY, write_toml(raw))
-    policy = run.policy.to_json()
-    audit = tclose.verify(run.release, run.policy)
-    hashes = old.hashes.model_copy(
-        update={"policy": json_hash(policy), "output": audit.bound.source.digest()}
-    )
+    policy, output = run.policy, run.folder / "certificate.json"
+    audit = tclose.verify(run.release, policy)
     origin = Origin(**{name: getattr(old, name) for name in Origin.model_fields})
-    certify(audit, policy, origin, hashes).save(run.folder / "certificate.json")
+    certify(audit, policy, origin, audit.bound.source.digest()).save(output)
     for edition in EDITIONS:
         (run.folder / f"report-{edition}.html").unlink(missing_ok=True)
     return f"/release?run={run.number}"

@@ -34,7 +34,7 @@ from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
 from tclose.workflows.release.partition_plan import CELLS, CellSketch, PartitionPlan
 from tclose.workflows.release.publish import Job
-from tclose.workflows.release.task import Draft, describe_loss, hash_promise
+from tclose.workflows.release.task import Draft, describe_loss
 
 FRAGMENT_CELLS = 500_000
 """Cells of a fragment, more or less: a search on so many takes seconds."""
@@ -75,7 +75,7 @@ def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budge
     )
     how = replace(example, cell_table=store.translation, rows=summary.n_rows)
     rows = TranslatedRows(source, source.stream(), how, store)
-    return Draft(rows, summary.n_rows, loss, origin, hash_promise(summary.policy))
+    return Draft(rows, summary.n_rows, loss, origin)
 
 
 def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> None:

@@ -213,8 +213,7 @@ def _recount(
         raise nothing_kept()
     warnings = (*(origin.warnings or ()), *_find_formulas(job, audit)) or None
     origin = origin.model_copy(update={"warnings": warnings})
-    certificate = certify(audit, job.policy.to_json(), origin, draft.hashes)
-    certificate = certificate.of_file(written.digest())
+    certificate = certify(audit, job.policy, origin, written.digest())
     certificate.save(job.targets.certificate)
     if draft.plan is not None:
         draft.plan.tie_to(certificate.hashes.output).save(job.targets.plan)

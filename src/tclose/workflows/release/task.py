@@ -18,9 +18,7 @@ from tclose.arrays import Flags
 from tclose.data.binding import BoundTable, bind, hash_hierarchy
 from tclose.data.encode.cells import Cells
 from tclose.data.io.counting import file_hash
-from tclose.data.io.records import json_hash
 from tclose.errors import UsageError
-from tclose.policy.model import Policy
 from tclose.recode import (
     Plan,
     Provenance,
@@ -53,7 +51,6 @@ from tclose.search.local_search.masking import (
 from tclose.search.outcome import Trial
 from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.certificate import (
-    Hashes,
     LeftOutRecord,
     LeftoverRecord,
     LossRecord,
@@ -62,7 +59,6 @@ from tclose.verify.certificate import (
     Origin,
     TargetRecord,
     TrialRecord,
-    hash_promise_files,
 )
 from tclose.version import VERSION
 from tclose.workflows.release.start import Start, read_start
@@ -79,7 +75,6 @@ class Draft:
     n_rows: int
     loss: LossReport
     origin: Origin
-    hashes: Hashes
     plan: Plan | None = None
     outcome: Outcome | None = None
     leftover: SuppressedRows | None = None
@@ -278,7 +273,6 @@ def draft_recoding(
         n_rows=bound.cells.n_rows - rows,
         loss=recoding.loss,
         origin=Origin(**how, **describe_loss(bound.classes.n_rows, recoding.loss, left_out)),
-        hashes=hash_promise(bound.policy),
         plan=plan,
         original=bound,
     )
@@ -292,13 +286,6 @@ def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) ->
         "loss": LossRecord(measure="iyengar", overall=loss.overall, columns=loss.columns),
         "versions": list_versions(),
     }
-
-
-def hash_promise(policy: Policy) -> Hashes:
-    """Hashes of the policy and its files. No hash of the table, nor of anything built from its
-    values, since a hash of few possible values can be guessed.
-    """
-    return Hashes(policy=json_hash(policy.to_json()), promise_files=hash_promise_files(policy))
 
 
 def trace_inputs(bound: BoundTable) -> Provenance:
