@@ -231,6 +231,27 @@ class BoundTable:
         """The columns that make a cell."""
         return [*self.classes.quasi, *self.classes.attributes, *self.further]
 
+    @property
+    def released_columns(self) -> list[str]:
+        """The columns that a release of the table has, in the table's order."""
+        policy = self.policy
+        gone = policy.identifiers if policy.release.identifiers == "drop" else ()
+        return [name for name in self.source.columns if name not in gone]
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The table's columns that are text in every release of it: recoded, or other names."""
+        named = (*self.policy.identifiers, *self.policy.with_role("subject"))
+        return [*self.classes.quasi, *named]
+
+    def make_schema(self, rows: Rows, texts: Collection[str]) -> pa.Schema:
+        """The columns of a release with their types: text where values are recoded."""
+        fields = [
+            pa.field(name, pa.string()) if name in texts else rows.schema.field(name)
+            for name in self.released_columns
+        ]
+        return pa.schema(fields)
+
     def locate(self, rows: Rows) -> Iterator[tuple[pa.RecordBatch, Ints]]:
         """The table's rows once more, each with its cell; raises where they are others by now."""
         return locate_batches(self.cells, self.cell_columns, rows.batches(), self.source.name)

@@ -19,7 +19,7 @@ from tclose.data.binding import BoundTable
 from tclose.data.io.files import take_rows
 from tclose.data.source import Rows
 from tclose.distance.histogram import group_codes
-from tclose.recode.rewrite import Pseudonyms, list_released_columns, mask_values
+from tclose.recode.rewrite import Pseudonyms, mask_values
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def group_rows(
     label = np.empty(len(cell), dtype=np.int64)
     label[np.argsort(cell, kind="stable")] = by_cell
     table = pa.Table.from_batches([batch for batch, _ in located], rows.schema)
-    columns = {name: table.column(name) for name in list_released_columns(bound)}
+    columns = {name: table.column(name) for name in bound.released_columns}
     masks = bound.policy.release.identifiers == "mask"
     for name in set(bound.policy.identifiers) & set(columns):
         values = columns[name].combine_chunks()

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -67,28 +67,6 @@ def _as_texts(values: pa.Array) -> pa.Array:
 def mask_values(values: pa.Array) -> pa.Array:
     """A mask in place of every value."""
     return pa.array([MASK] * len(values), pa.string())
-
-
-def list_released_columns(bound: BoundTable) -> list[str]:
-    """The names of the columns that a release of the table has, in the table's order."""
-    policy = bound.policy
-    gone = policy.identifiers if policy.release.identifiers == "drop" else ()
-    return [name for name in bound.source.columns if name not in gone]
-
-
-def list_text_columns(bound: BoundTable) -> list[str]:
-    """The columns of the table that are text in every release of it: recoded, or other names."""
-    named = (*bound.policy.identifiers, *bound.policy.with_role("subject"))
-    return [*bound.classes.quasi, *named]
-
-
-def make_schema(bound: BoundTable, rows: Rows, texts: Sequence[str]) -> pa.Schema:
-    """The columns of a release with their types: text where values are recoded."""
-    fields = [
-        pa.field(name, pa.string()) if name in texts else rows.schema.field(name)
-        for name in list_released_columns(bound)
-    ]
-    return pa.schema(fields)
 
 
 class ReleasedRows(ABC):
@@ -210,7 +188,7 @@ class Rewriter(ReleasedRows):
 
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
-        schema = make_schema(self.bound, self.rows, self._text_columns())
+        schema = self.bound.make_schema(self.rows, self._text_columns())
         for name in self.recoding.sensitive:
             at = schema.get_field_index(name)
             schema = schema.set(at, schema.field(at).with_nullable(True))
@@ -226,7 +204,7 @@ class Rewriter(ReleasedRows):
         return np.flatnonzero(self.recoding.label[np.concatenate(cells)] >= 0)
 
     def _text_columns(self) -> list[str]:
-        return list(dict.fromkeys([*list_text_columns(self.bound), *self._texts]))
+        return list(dict.fromkeys([*self.bound.text_columns, *self._texts]))
 
     @cached_property
     def _texts(self) -> Texts:
@@ -302,7 +280,7 @@ def translate(
         for at, name in enumerate(keys)
     }
     changes, texts = [], _list_texts(recoding)
-    for at, name in enumerate(list_released_columns(bound)):
+    for at, name in enumerate(bound.released_columns):
         kind, new = _choose_change(bound, recoding, name), NEW.format(at)
         if kind == "text":
             made[new] = _take_texts(texts[name], some)

@@ -38,7 +38,6 @@ from tclose.data.source import Source
 from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms
-from tclose.recode.rewrite import list_text_columns, make_schema
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats
@@ -103,7 +102,7 @@ class Targets:
         refuse_added(bound, self.output)
         if self.output is None:
             return
-        schema = make_schema(bound, bound.source.stream(), list_text_columns(bound))
+        schema = bound.make_schema(bound.source.stream(), bound.text_columns)
         if isinstance(self.output, Address):
             refuse_taken(self.output, schema)
             return
