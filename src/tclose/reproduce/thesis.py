@@ -26,7 +26,7 @@ from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
 from tclose.report.fragments import describe_bounds, draw_blocks, draw_matrix, make_picture
 from tclose.reproduce.published import Published
-from tclose.requirements import state_requirements
+from tclose.requirements import compile_constraints, state_requirements
 from tclose.search.by_construction.emd_bounds import (
     EmdConstraints,
     find_emd_constraints,
@@ -41,7 +41,7 @@ from tclose.search.by_construction.matrix import (
     make_matrix,
 )
 from tclose.search.by_construction.quotas import assign_in_turn, count_in_proportion
-from tclose.search.problem import compile_constraints, problem_of
+from tclose.search.problem import problem_of
 
 Progress = Callable[[str], None]
 TABLE = "adult-full.csv"

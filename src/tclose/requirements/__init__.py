@@ -4,6 +4,7 @@
 each adversary sees the classes.
 """
 
+from tclose.requirements.constraint import compile_constraints
 from tclose.requirements.evaluate import (
     Evaluation,
     evaluate,
@@ -15,6 +16,7 @@ from tclose.requirements.evaluate import (
 from tclose.requirements.requirement import Capabilities, Measurement, ProposedCells, Requirement
 
 __all__ = [
-    "Capabilities", "Evaluation", "Measurement", "ProposedCells", "Requirement", "evaluate",
-    "failing_classes", "list_measurements", "list_stated", "state_requirements",
+    "Capabilities", "Evaluation", "Measurement", "ProposedCells", "Requirement",
+    "compile_constraints", "evaluate", "failing_classes", "list_measurements", "list_stated",
+    "state_requirements",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
@@ -12,9 +14,15 @@ import numpy as np
 from tclose.arrays import Ints
 from tclose.distance import TreeMetric
 from tclose.requirements.classes import Classes
+from tclose.requirements.persons import Persons
 
 if TYPE_CHECKING:
     from tclose.requirements.requirement import Requirement
+
+LARGEST_WEIGHT = 2**50
+"""What all rows may weigh together for the kernels to weigh them exactly; else it is rounded."""
+MOST_SHARES = 10
+"""Up to so many cells, a person is shared out among them without a remainder."""
 
 
 class ConstraintKind(IntEnum):
@@ -185,3 +193,59 @@ class Constraints:
         for at, each in enumerate(self.fields):
             place[:, at] = np.where(each.codes < 0, each.values, each.codes) + self.base[at]
         return place
+
+
+def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -> Constraints:
+    """Compiles the requirements that kernels can judge; they cannot judge adversaries who know
+    other attributes.
+    """
+    attributes = AttributePool(classes)
+    compiled: list[Constraint] = []
+    uncompiled: list[Requirement] = []
+    for requirement in requirements:
+        made, limit = None, requirement.limit
+        if requirement.adversary == "knows_class" and limit is not None:
+            made = requirement.compile(attributes, Fraction(limit))
+        if made is None:
+            requirement.refuse_uncompiled()
+            uncompiled.append(requirement)
+        else:
+            compiled += made
+    k = max((each.capabilities.least_size for each in requirements), default=1)
+    found = Constraints(
+        tuple(requirements), k, tuple(attributes.fields), tuple(compiled), tuple(uncompiled)
+    )
+    if classes.persons is not None:
+        return _count_persons(found, classes.persons, len(classes.cell_rows))
+    if (weight := classes.cell_weight) is None:
+        return found
+    total = sum(weight.tolist())
+    exact = total < LARGEST_WEIGHT
+    if not exact:
+        weight = np.maximum(weight.astype(object) * LARGEST_WEIGHT // total, 1).astype(np.int64)
+    fields = tuple(replace(each, mass=weight) for each in found.fields)
+    return replace(found, fields=fields, exact=exact)
+
+
+def _count_persons(constraints: Constraints, persons: Persons, cells: int) -> Constraints:
+    """The constraints with histograms in which persons are shared out among the cells they have.
+
+    Numbers of persons do not add up, as the kernels add. But of one person's shares a class has at
+    most the whole: so it has at least as many persons (with a value, too) as it has units, rounded
+    up, and the table exactly so many. Where nobody has several cells all this is exact.
+    """
+    most = int(np.bincount(persons.who).max())
+    unit = math.lcm(*range(1, min(most, MOST_SHARES) + 1))
+    nobody = np.zeros(cells, dtype=np.int64)
+    fields = [
+        replace(
+            each,
+            mass=persons.shares(each.codes, unit),
+            whole=None if each.whole is None else each.whole * unit,
+        )
+        for each in constraints.fields
+    ]
+    everyone = None if persons.whole is None else np.array([persons.whole * unit])
+    mass = persons.shares(nobody, unit)
+    fields.append(JudgedAttribute("persons", nobody, 1, mass=mass, whole=everyone))
+    return replace(constraints, fields=tuple(fields), unit=unit, exact=not persons.scattered)

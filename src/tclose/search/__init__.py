@@ -7,15 +7,15 @@ close by the way they are built (`by_construction`), whole columns recoded (`ful
 groups for Anatomy and slicing (`anatomy`). `frontier` searches one problem at many t and k.
 """
 
+from tclose.search.feasibility import infeasible
 from tclose.search.outcome import Budget, Cuts, Outcome, Progress, Trial
-from tclose.search.problem import Infeasible, SearchProblem, infeasible, problem_of
+from tclose.search.problem import SearchProblem, problem_of
 from tclose.search.registry import METHODS, Method, method_named
 
 __all__ = [
     "METHODS",
     "Budget",
     "Cuts",
-    "Infeasible",
     "Method",
     "Outcome",
     "Progress",

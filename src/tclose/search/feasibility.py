@@ -13,12 +13,62 @@ import numpy as np
 from tclose.errors import Problem, UsageError
 from tclose.plain import rows_text
 from tclose.requirements.constraint import Constraint, JudgedAttribute
+from tclose.requirements.requirement import write_number
 from tclose.search.limits import choose_within_limits
-from tclose.search.problem import SearchProblem, infeasible
+from tclose.search.problem import SearchProblem
 
 MOST_TRIED = 20_000
 """Class sizes that are tried one by one."""
 HINT = "promise a larger t; `tclose frontier` helps"
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """A requirement that even the whole table as one class breaks."""
+
+    title: str
+    """The requirement's name, its attribute, and how it is read."""
+    required: str
+    attained: float
+    """By the whole table: the nearest promise that can be kept."""
+    exact: Fraction | None
+
+    def __str__(self) -> str:
+        nearest = write_number(self.exact) if self.exact is not None else f"{self.attained:.6g}"
+        return (
+            f"{self.title}: {self.required} is promised, and the whole table as one class "
+            f"attains {nearest}"
+        )
+
+
+def infeasible(problem: SearchProblem) -> tuple[Infeasible, ...]:
+    """Every requirement that no release of all rows can keep.
+
+    Merging classes never hurts (but for requirements that say so): what the whole table as one
+    class breaks is broken everywhere, and what it attains is the nearest promise that can be kept.
+    """
+    found = []
+    for requirement in problem.constraints.requirements:
+        attribute, abilities = requirement.attribute, requirement.capabilities
+        title = f"{requirement.name} of {attribute}" if attribute else requirement.name
+        title += " (cross)" if requirement.adversary == "knows_others" else ""
+        if (least := abilities.least_table) > (most := problem.classes.everyone):
+            found.append(Infeasible(title, f"n={least}", most, Fraction(most)))
+        if problem.overlaps and not abilities.overlapping:
+            continue  # what the whole table breaks, parts of it may keep
+        measured = problem.measure(requirement)
+        if measured is not None and measured.fails.any():
+            required = requirement.required or ""
+            found.append(Infeasible(title, required, measured.achieved, measured.exact))
+    return tuple(found)
+
+
+def refuse_infeasible(problem: SearchProblem) -> None:
+    """Raises where no release, however coarse, keeps the promise."""
+    reasons = infeasible(problem)
+    if reasons:
+        listed = "; ".join(str(reason) for reason in reasons)
+        raise UsageError(f"no release can keep this promise: {listed}", where="policy")
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """A table and a promise as a search sees them: integers, no frame and no raw value in sight.
 
 A `SearchProblem` can have any partition of its cells judged by the requirements themselves: that is
-slower than the compiled constraints, and the last word. `infeasible` says what no release can keep.
+slower than the compiled constraints, and the last word.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,15 +23,15 @@ from tclose.requirements import (
     Measurement,
     ProposedCells,
     Requirement,
+    compile_constraints,
     evaluate,
     failing_classes,
     state_requirements,
 )
 from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.supersets import Supersets
-from tclose.requirements.constraint import AttributePool, Constraint, Constraints, JudgedAttribute
+from tclose.requirements.constraint import Constraints
 from tclose.requirements.persons import Persons
-from tclose.requirements.requirement import write_number
 from tclose.search.curve import rank_along_curve
 from tclose.search.kernel_arrays import FORBIDDEN, ConstraintArrays, TableArrays, count_slots
 from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, ends, partition_loss
@@ -44,10 +43,6 @@ NamedSupersets = Mapping[str, Supersets]
 """By sensitive attribute, the superset that each class is close to."""
 STRETCH = 4
 """Times k persons are looked at together to see how often a person's rows are near each other."""
-LARGEST_WEIGHT = 2**50
-"""What all rows may weigh together for the kernels to weigh them exactly; else it is rounded."""
-MOST_SHARES = 10
-"""Up to so many cells, a person is shared out among them without a remainder."""
 
 
 @dataclass(frozen=True)
@@ -384,103 +379,6 @@ def _measure_share_per_person(classes: Classes, persons: Persons, codes: Ints, k
     np.minimum.at(first, owner, place)
     met = int(persons.sizes(first[classes.cell_class], stretches).sum())
     return persons.everyone / met
-
-
-def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -> Constraints:
-    """Compiles the requirements that kernels can judge; they cannot judge adversaries who know
-    other attributes.
-    """
-    attributes = AttributePool(classes)
-    compiled: list[Constraint] = []
-    uncompiled: list[Requirement] = []
-    for requirement in requirements:
-        made, limit = None, requirement.limit
-        if requirement.adversary == "knows_class" and limit is not None:
-            made = requirement.compile(attributes, Fraction(limit))
-        if made is None:
-            requirement.refuse_uncompiled()
-            uncompiled.append(requirement)
-        else:
-            compiled += made
-    k = max((each.capabilities.least_size for each in requirements), default=1)
-    found = Constraints(
-        tuple(requirements), k, tuple(attributes.fields), tuple(compiled), tuple(uncompiled)
-    )
-    if classes.persons is not None:
-        return _count_persons(found, classes.persons, len(classes.cell_rows))
-    if (weight := classes.cell_weight) is None:
-        return found
-    total = sum(weight.tolist())
-    exact = total < LARGEST_WEIGHT
-    if not exact:
-        weight = np.maximum(weight.astype(object) * LARGEST_WEIGHT // total, 1).astype(np.int64)
-    fields = tuple(replace(each, mass=weight) for each in found.fields)
-    return replace(found, fields=fields, exact=exact)
-
-
-def _count_persons(constraints: Constraints, persons: Persons, cells: int) -> Constraints:
-    """The constraints with histograms in which persons are shared out among the cells they have.
-
-    Numbers of persons do not add up, as the kernels add. But of one person's shares a class has at
-    most the whole: so it has at least as many persons (with a value, too) as it has units, rounded
-    up, and the table exactly so many. Where nobody has several cells all this is exact.
-    """
-    most = int(np.bincount(persons.who).max())
-    unit = math.lcm(*range(1, min(most, MOST_SHARES) + 1))
-    nobody = np.zeros(cells, dtype=np.int64)
-    fields = [
-        replace(
-            each,
-            mass=persons.shares(each.codes, unit),
-            whole=None if each.whole is None else each.whole * unit,
-        )
-        for each in constraints.fields
-    ]
-    everyone = None if persons.whole is None else np.array([persons.whole * unit])
-    mass = persons.shares(nobody, unit)
-    fields.append(JudgedAttribute("persons", nobody, 1, mass=mass, whole=everyone))
-    return replace(constraints, fields=tuple(fields), unit=unit, exact=not persons.scattered)
-
-
-@dataclass(frozen=True)
-class Infeasible:
-    """A requirement that even the whole table as one class breaks."""
-
-    title: str
-    """The requirement's name, its attribute, and how it is read."""
-    required: str
-    attained: float
-    """By the whole table: the nearest promise that can be kept."""
-    exact: Fraction | None
-
-    def __str__(self) -> str:
-        nearest = write_number(self.exact) if self.exact is not None else f"{self.attained:.6g}"
-        return (
-            f"{self.title}: {self.required} is promised, and the whole table as one class "
-            f"attains {nearest}"
-        )
-
-
-def infeasible(problem: SearchProblem) -> tuple[Infeasible, ...]:
-    """Every requirement that no release of all rows can keep.
-
-    Merging classes never hurts (but for requirements that say so): what the whole table as one
-    class breaks is broken everywhere, and what it attains is the nearest promise that can be kept.
-    """
-    found = []
-    for requirement in problem.constraints.requirements:
-        attribute, abilities = requirement.attribute, requirement.capabilities
-        title = f"{requirement.name} of {attribute}" if attribute else requirement.name
-        title += " (cross)" if requirement.adversary == "knows_others" else ""
-        if (least := abilities.least_table) > (most := problem.classes.everyone):
-            found.append(Infeasible(title, f"n={least}", most, Fraction(most)))
-        if problem.overlaps and not abilities.overlapping:
-            continue  # what the whole table breaks, parts of it may keep
-        measured = problem.measure(requirement)
-        if measured is not None and measured.fails.any():
-            required = requirement.required or ""
-            found.append(Infeasible(title, required, measured.achieved, measured.exact))
-    return tuple(found)
 
 
 def number_classes(label: Ints) -> Ints:

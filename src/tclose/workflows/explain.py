@@ -80,9 +80,8 @@ def explain_fragments(
     >>> len(found.fragments), found.q, found.r
     (4, 1, 4)
     """
-    from tclose.requirements import state_requirements
+    from tclose.requirements import compile_constraints, state_requirements
     from tclose.search.by_construction.matrix import make_matrix
-    from tclose.search.problem import compile_constraints
 
     reading.refuse_idle_query(data)
     rules = require_policy(data, policy)

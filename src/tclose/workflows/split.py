@@ -29,6 +29,7 @@ from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy import IN_TURN, Groups, Sets, form_groups
+from tclose.search.feasibility import refuse_infeasible
 from tclose.verify.certificate import AttackRecord, Certificate, Origin, ProjectionRecord
 from tclose.verify.forms import (
     CAVEATS,
@@ -42,11 +43,7 @@ from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, budget_of, check
 from tclose.workflows.release.layout import choose_sets, choose_suffix, lay_out
 from tclose.workflows.release.publish import list_cleaned, nothing_kept, refuse_no_promise
-from tclose.workflows.release.task import (
-    list_versions,
-    record_trials,
-    refuse_infeasible,
-)
+from tclose.workflows.release.task import list_versions, record_trials
 from tclose.workflows.verify import open_split_table
 
 Tables = dict[str, pa.Table]

@@ -31,7 +31,7 @@ from tclose.report.document import (
 from tclose.report.explanation import choose_shares, draw_differences, draw_flow
 from tclose.report.sections.overview import find_limit
 from tclose.report.subject import Subject
-from tclose.requirements import state_requirements
+from tclose.requirements import compile_constraints, state_requirements
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import explain_class
 from tclose.verify.verdict import ClassReport, Verdict
@@ -223,7 +223,6 @@ def _draw_fragments(audit: Audit) -> Iterator[Part]:
         return
     from tclose.report.fragments import describe_bounds, make_picture
     from tclose.search.by_construction.matrix import make_matrix
-    from tclose.search.problem import compile_constraints
 
     constraints = compile_constraints(state_requirements(bound), bound.classes)
     found = make_matrix(bound.classes, constraints, bound.attributes)

@@ -17,11 +17,12 @@ import numpy as np
 from tclose.arrays import Ints
 from tclose.errors import InternalError, UsageError
 from tclose.plain import exact
-from tclose.requirements import Requirement
+from tclose.requirements import Requirement, compile_constraints
 from tclose.requirements.identity.k_anonymity import KAnonymity
+from tclose.search.feasibility import infeasible
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
 from tclose.search.outcome import Budget, Outcome, Progress
-from tclose.search.problem import SearchProblem, compile_constraints, infeasible
+from tclose.search.problem import SearchProblem
 from tclose.search.registry import choose_method, method_named
 
 Value = Callable[[Outcome], float]

@@ -18,7 +18,6 @@ from tclose.arrays import Flags
 from tclose.data.binding import BoundTable, bind, hash_hierarchy
 from tclose.data.encode.cells import Cells
 from tclose.data.io.counting import file_hash
-from tclose.errors import UsageError
 from tclose.recode import (
     Plan,
     Provenance,
@@ -35,10 +34,10 @@ from tclose.search import (
     Method,
     Outcome,
     SearchProblem,
-    infeasible,
     method_named,
     problem_of,
 )
+from tclose.search.feasibility import refuse_infeasible
 from tclose.search.local_search.level_masking import mask_levels
 from tclose.search.local_search.masking import (
     EFFORT,
@@ -227,14 +226,6 @@ class SearchTask:
             fallback=f"fallback: {', '.join(words)}, {because}",
             start=None,
         )
-
-
-def refuse_infeasible(problem: SearchProblem) -> None:
-    """Raises where no release, however coarse, keeps the promise."""
-    reasons = infeasible(problem)
-    if reasons:
-        listed = "; ".join(str(reason) for reason in reasons)
-        raise UsageError(f"no release can keep this promise: {listed}", where="policy")
 
 
 def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
