@@ -17,8 +17,9 @@ from typer.testing import Result
 
 import tclose
 from tclose.data.binding import open_source
+from tclose.data.dates import find_date_formats
 from tclose.data.profile import profile_columns
-from tclose.data.recognize import find_codes, find_date_formats, find_marks, find_patterns
+from tclose.data.recognize import find_codes, find_marks, find_patterns
 from tclose.errors import PolicyError
 from tclose.policy.draft import Profile, choose_widths, draft, list_questions, suggest
 from tclose.sample import hospital

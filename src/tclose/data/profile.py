@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from tclose.data.dates import find_date_formats, list_dates
 from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import SmallFrame, open_arrow_table
@@ -16,11 +17,9 @@ from tclose.data.recognize import (
     LONGEST,
     MOSTLY,
     find_codes,
-    find_date_formats,
     find_decimal_marks,
     find_marks,
     find_patterns,
-    list_dates,
     sample_columns,
 )
 from tclose.data.source import ROWS, Source, quote_name
