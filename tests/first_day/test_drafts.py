@@ -21,7 +21,8 @@ from tclose.data.dates import find_date_formats
 from tclose.data.profile import profile_columns
 from tclose.data.recognize import find_codes, find_marks, find_patterns
 from tclose.errors import PolicyError
-from tclose.policy.draft import Profile, choose_widths, draft, list_questions, suggest
+from tclose.policy.draft import draft, list_questions
+from tclose.policy.suggest import Profile, choose_widths, suggest
 from tclose.sample import hospital
 
 DAYS = [pd.Timestamp("1940-01-05") + pd.Timedelta(days=997 * row) for row in range(30)]

@@ -27,7 +27,7 @@ from tclose.errors import DataError
 from tclose.hierarchy.build import read_number
 from tclose.hierarchy.builtin import find_builtin
 from tclose.policy.cleaning import AMOUNTS, DecimalMark, read_amount
-from tclose.policy.draft import CODE, Profile, split_words
+from tclose.policy.suggest import CODE, Profile, split_words
 
 MANY = 2_000_000
 WIDE = 200

@@ -9,8 +9,8 @@ import numpy as np
 
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy, arx, preview
-from tclose.policy.draft import Profile, suggest_hierarchy
 from tclose.policy.load import parse_toml
+from tclose.policy.suggest import Profile, suggest_hierarchy
 from tclose.studio.project import Raw, to_plain_values
 from tclose.studio.table import ColumnCounts, show_value
 from tclose.studio.visit import Visit, is_whole

@@ -22,9 +22,10 @@ from tclose.errors import DataError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.cleaning import ColumnCleaning
 from tclose.policy.columns import HierarchySpec
-from tclose.policy.draft import Profile, draft
+from tclose.policy.draft import draft
 from tclose.policy.load import parse_toml, policy_from
 from tclose.policy.model import Policy
+from tclose.policy.suggest import Profile
 from tclose.report.distributions import Spread, chart_spread, count_values
 from tclose.report.document import HistogramChart
 from tclose.studio.project import Raw, to_plain_values

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tclose.errors import UsageError
 from tclose.policy.columns import ROLES
-from tclose.policy.draft import Profile, suggest
+from tclose.policy.suggest import Profile, suggest
 from tclose.studio.charts import draw_spark
 from tclose.studio.project import Raw
 from tclose.studio.table import CLEANING

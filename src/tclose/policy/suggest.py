@@ -1,0 +1,283 @@
+"""Suggests what a column is, and how it could be generalized, from its name and facts about it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from unicodedata import normalize
+
+from tclose.plain import write_number
+
+
+def _words(text: str, endings: str, *, alone: str = "-") -> re.Pattern[str]:
+    """Makes a pattern for words in a column name.
+
+    Words of up to three letters must match whole, longer ones as a beginning; `endings` match at
+    the end of a compound word, and words in `alone` only if they are the whole name.
+    """
+    parts = [word if len(word) > 3 else f"{word}(?=_|$)" for word in text.split()]
+    alone = "|".join(alone.split())
+    return re.compile(rf"(?:^|_)({'|'.join(parts)})|{_endings(endings)}|^({alone})$")
+
+
+def _endings(text: str) -> str:
+    """Makes a pattern for the last part of a compound word, perhaps in the plural."""
+    return rf"({'|'.join(text.split())})(?=(s|n|en)?(_|$))"
+
+
+# English, German, French, Spanish, Italian, Portuguese, Dutch.
+IDENTIFIER = _words(
+    "id ids uid guid uuid name names surname firstname lastname fullname forename patientname "
+    "patientid vorname nachname nom prenom nombre apellido cognome nome sobrenome naam voornaam "
+    "achternaam ssn nin nhs nir dni nif cpf bsn ahv email e_mail mail phone tel telef mobile handy "
+    "fax address adress direccion indirizzo endereco adres street strasse passport pasaporte "
+    "license licence iban account konto mrn patient_no record record_no patnr fallnr fallnummer "
+    "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
+    "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung "
+    "teleph login passw codice_fiscale historia_clinica numero_secu vin plate",
+    "name nummer number kennung anschrift telefon naam",
+    alone="patient patients patientin person client kunde",
+)
+SENSITIVE = _words(
+    "diagnos disease illness condition icd dx drug medic hiv hba hb_a procedure surgery treatment "
+    "therap deceased death died mortal vital_status salary income wage earning cost bill charge "
+    "debt religio politic orientation crime convict offence offense test_result result score grade "
+    "stay los length_of_stay outcome price payment balance credit "
+    "krankheit erkrank befund gehalt lohn einkommen kosten betrag verstorben behandlung eingriff "
+    "medikament konfession maladie salaire revenu cout deces decede traitement enfermedad salario "
+    "sueldo coste costo fallecid tratamiento malattia stipendio reddito decedut doenca renda "
+    "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
+    "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
+    "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
+    "net_worth rating readmi sick union health(?!_?insur) disab injur handicap behinder gesundheit "
+    "sante salud saude salute gezondheid",
+    "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
+    "diagnostic krankheit erkrankung befund medikament behandlung therapie "
+    "therapy kosten einkommen gehalt operation symptom medikation",
+)
+QUASI = _words(
+    "age ages dob birth born sex gender zip zipcode postcode postal post city town county region "
+    "state country nation native race ethnic marital education school degree occupation job "
+    "profession employ workclass relation married child kids famil househ language height weight "
+    "admission admit discharge visit date year latitude longitude lat lon lng hours citizen "
+    "alter geburt geschlecht plz stadt ort gemeinde land bundesland kanton familienstand bildung "
+    "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
+    "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
+    "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
+    "department abteilung insur versicher kasse payer taille poids",
+    "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
+)
+POSTCODE = re.compile(r"(^|_)(zip|plz|post_?code|post_?leitzahl|postal|code_?postal|cap(_|$))")
+CODE = re.compile(
+    r"(^|_)(zip|plz|cap|icd|cpt|drg|fips|tract|nuts|lau|ags|insee|area|ward|region|district|gemeinde"
+    r"|ort|nr|no|num|id|key|cod)(_|$)|post|code|codigo|codice|kode|number|nummer|schluessel|leitzahl"
+)
+"""Names of columns whose digits are codes, not amounts."""
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
+MONEY = "amounts of money"
+CODED = (
+    "ICD-10 codes", "ICD-9 codes", "lists of ICD-10 codes", "lists of ICD-9 codes", MONEY
+)  # fmt: skip
+"""Descriptions of values that are typically sensitive."""
+FEW = 0.2
+"""The share of distinct values below which a column hardly names people."""
+MANY = 100
+UNIQUE = 0.95
+BANDS = 12
+"""The approximate number of finest intervals for nine tenths of the rows."""
+STEPS = {1: (5, 2, 2, 5), 2: (5, 2, 2, 5), 5: (2, 2, 2, 5)}
+"""The factors between nested widths, by the first digit of the finest width."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Facts about a column: its kind, its counts, and what its values look like."""
+
+    name: str
+    kind: str
+    rows: int
+    distinct: int
+    missing: int
+    looks: tuple[tuple[str, float], ...] = ()
+    """Descriptions of values, such as "e-mail addresses", each with the share of values it fits."""
+    nulls: tuple[str, ...] = ()
+    """Marks of missing values."""
+    date_formats: tuple[tuple[str, ...], ...] = ()
+    """The formats of its dates, unless ISO; two sets if the values fit both."""
+    decimals: tuple[str, ...] = ()
+    """The decimal mark of amounts that are not plain numbers; two if the values fit both."""
+    span: tuple[float, float] | None = None
+    """The smallest and the largest number."""
+    spread: tuple[float, float] | None = None
+    """The range that contains nine tenths of the numbers in the first rows."""
+    is_whole: bool = False
+    is_finite: bool = True
+    """Whether all of its numbers are finite."""
+    unread: int = 0
+    """The number of rows whose value is not a date in these formats."""
+    folded: int = 0
+    """The number of values in the first rows without spaces around and case, if that is smaller."""
+    builtin: str = ""
+    """The built-in hierarchy that has its values."""
+
+    @property
+    def facts(self) -> str:
+        """The counts as a comment."""
+        gap = f", {self.missing / self.rows:.1%} missing" if self.missing else ""
+        return f"{self.kind}, {self.distinct:,} distinct{gap}"
+
+    @property
+    def is_nearly_unique(self) -> bool:
+        """Whether nearly every row has a different value."""
+        return self.rows > 20 and self.distinct > UNIQUE * (self.rows - self.missing)
+
+    @property
+    def words(self) -> str:
+        """Its name in lower case, with words separated by underscores."""
+        return split_words(self.name)
+
+
+def split_words(name: str) -> str:
+    """Writes a column's name in lower case, with words separated by underscores.
+
+    >>> split_words("patientZIP code"), split_words("Größe")
+    ('patient_zip_code', 'groesse')
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().translate(UMLAUTS)
+    plain = normalize("NFKD", parted).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z]+", "_", plain).strip("_")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A suggested role, the reason for it, and what is doubtful about it, if anything."""
+
+    role: str
+    reason: str
+    doubt: str = ""
+
+
+def suggest(profile: Profile) -> Suggestion:
+    """Suggests a role for a column: by what its values look like, its name, and its counts.
+
+    >>> suggest(Profile("patient_name", "text", 100, 99, 0))
+    Suggestion(role='identifier', reason='its name says that it identifies a person', doubt='')
+    >>> suggest(Profile("discharge_ts", "date", 100, 90, 0)).role
+    'quasi'
+    """
+    if profile.kind == "nested":
+        reason = "lists or structures cannot be grouped; make sure that they reveal nothing"
+        return Suggestion("insensitive", reason, "does it reveal something about people?")
+    if profile.distinct <= 1 and all(look in CODED for look, _ in profile.looks):
+        return Suggestion("insensitive", "the same in every row")
+    return _suggest_by_values(profile) or _suggest_by_name(profile) or _suggest_by_counts(profile)
+
+
+def _suggest_by_values(profile: Profile) -> Suggestion | None:
+    shares = sorted(profile.looks, key=lambda look: -look[1])
+    if not shares:
+        return None
+    found = [
+        f"{look} ({f'{share:.0%}' if share >= 0.01 else 'under 1%'})" for look, share in shares
+    ]
+    if shares[0][0] in CODED:
+        if profile.is_nearly_unique and shares[0][0] != MONEY:
+            reason = f"almost every value is unique, although the values look like {found[0]}"
+            return Suggestion("identifier", reason, "does it identify people, or is it sensitive?")
+        return Suggestion("sensitive", f"its values are {found[0]}")
+    reason = f"its values are or contain {', '.join(found)}"
+    doubt = "may it be left out, or can it be cleaned?" if shares[0][1] < 0.5 else ""
+    return Suggestion("identifier", reason, doubt)
+
+
+def _suggest_by_name(profile: Profile) -> Suggestion | None:
+    word, share = profile.words, profile.distinct / max(profile.rows - profile.missing, 1)
+    is_sensitive, is_quasi = bool(SENSITIVE.search(word)), bool(QUASI.search(word))
+    doubt = ""
+    if IDENTIFIER.search(word):
+        repeats = share < FEW and profile.rows >= 50
+        if repeats:
+            doubt = f"does it identify people? it has only {profile.distinct:,} values"
+        if not (repeats and (is_sensitive or is_quasi)):
+            return Suggestion("identifier", "its name says that it identifies a person", doubt)
+    if is_sensitive and not (profile.kind == "date" and is_quasi):
+        reason = "its name suggests something confidential"
+        return Suggestion("sensitive", reason, doubt)
+    if is_quasi:
+        return Suggestion("quasi", "others may know it, and it helps to identify people", doubt)
+    return None
+
+
+def _suggest_by_counts(profile: Profile) -> Suggestion:
+    is_name = profile.kind in ("text", "code") or (profile.kind == "number" and profile.is_whole)
+    if profile.kind == "date":
+        return Suggestion("quasi", "a date that others may know")
+    if profile.is_nearly_unique and is_name:
+        doubt = (
+            ""
+            if profile.kind != "number"
+            else "does the number identify a person, or is it a measurement?"
+        )
+        return Suggestion("identifier", "almost every value is unique", doubt)
+    doubt = "could others know it, or is it sensitive?"
+    return Suggestion("quasi", "nothing is known about it; this is the cautious choice", doubt)
+
+
+def suggest_hierarchy(profile: Profile) -> list[str]:
+    """Suggests a hierarchy for the column, as a comment.
+
+    As a comment only: without one a class is released by intervals and sets of its own values,
+    which lose less (tests/first_day/test_drafts.py measures it).
+    """
+    if profile.builtin:
+        return [f'# hierarchy = {{ builtin = "{profile.builtin}" }}']
+    if profile.kind == "date":
+        if BIRTH.search(profile.words):
+            return [
+                '# hierarchy = { builtin = "birth_dates" }  # by year, 5, 10 and 20 years',
+                '# age_on = "YYYY-MM-DD"  # or ages on a day that you name, in place of dates',
+            ]
+        return ['# hierarchy = { dates = ["month", "year", "5 years", "decade", "20 years"] }']
+    if profile.kind == "code":
+        if re.search(r"(^|_)zip", profile.words):
+            return ['# hierarchy = { builtin = "us_zip" }  # three digits, small areas as 000']
+        return ["# hierarchy = { prefix = [3, 2, 0] }  # characters kept at each level"]
+    if profile.kind == "text" and POSTCODE.search(profile.words):
+        kept = "characters kept; of different lengths, so what is cut off is one star"
+        return [f"# hierarchy = {{ prefix = [3, 2, 1] }}  # {kept}"]
+    if profile.kind == "number" and profile.is_finite and profile.distinct > 10:
+        widths = ", ".join(choose_widths(profile))
+        return [f"# hierarchy = {{ intervals = [{widths}] }}  # widths, finest first"]
+    return []
+
+
+def choose_widths(profile: Profile) -> list[str]:
+    """Chooses widths of nested intervals from the spread of the numbers, rounded to 1, 2 or 5.
+
+    >>> choose_widths(Profile("age", "number", 99, 73, 0, span=(17, 90), spread=(19, 63)))
+    ['5', '10', '20']
+    >>> choose_widths(Profile("hba1c", "number", 99, 80, 0, span=(4, 14), spread=(5, 9)))
+    ['0.5', '1', '2', '4']
+    """
+    low, high = profile.span or (0.0, 60.0)
+    left, right = profile.spread or (low, high)
+    wide = right - left if right > left else high - low
+    if not (math.isfinite(wide) and wide > 0):
+        return ["5", "10", "20"]
+    ideal = wide / BANDS
+    digit, power = min(
+        ((digit, power) for power in range(-12, 16) for digit in STEPS),
+        key=lambda pair: abs(math.log(ideal / (pair[0] * 10.0 ** pair[1]))),
+    )
+    finest = digit * Fraction(10) ** power
+    if profile.is_whole and finest < 2:
+        digit, finest = 2, Fraction(2)
+    widths = [finest]
+    for step in [*STEPS[digit], *[2, 5] * 12]:
+        if widths[-1] * step > (high - low) / 2:
+            break
+        widths.append(widths[-1] * step)
+    return [write_number(width) for width in widths]
