@@ -2,7 +2,7 @@
 
 - `model` the policy as one validated object; synonyms of the field's terms are understood
 - `load`  reads TOML or JSON, reports every problem at once, and gives the JSON Schema for editors
-- `draft` writes a commented first policy, suggested from the columns of a table
+- `draft` writes a commented first policy, of what `suggest` makes of the columns of a table
 """
 
 from tclose.distance.registry import DistanceSpec
