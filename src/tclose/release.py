@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose.data.binding import open_source, refuse_empty_texts, write_rows
+from tclose.data.binding import refuse_empty_texts
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_overwriting, refuse_unholdable
 from tclose.data.io.paths import Address
 from tclose.data.io.transaction import write_together
+from tclose.data.opening import open_source, write_rows
 from tclose.data.source import Source
 from tclose.dictionary import DataDictionary, describe_columns
 from tclose.errors import InternalError, UsageError

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.io.files import write_table
+from tclose.data.opening import open_source
 from tclose.errors import DataError, HierarchyError, PolicyError, UsageError
 from tclose.hierarchy import arx
 from tclose.policy.load import read_raw

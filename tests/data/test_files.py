@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.io.files import write_table
 from tclose.data.io.paths import find_files, is_read_from
+from tclose.data.opening import open_source
 from tclose.errors import TcloseError, UsageError
 
 POLICY: dict[str, Any] = {

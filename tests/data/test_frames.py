@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import FEW, SmallFrame
 from tclose.data.io.paths import Reading
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 
 COLUMNS = ("age", "zip", "salary", "illness")

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.errors import DataError, TcloseError, UsageError
 
 pytestmark = pytest.mark.slow

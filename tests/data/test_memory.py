@@ -30,8 +30,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.data import source
-from tclose.data.binding import open_source
 from tclose.data.io.paths import Reading
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 
 pytestmark = pytest.mark.slow

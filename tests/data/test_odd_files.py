@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 
 RULES: dict[str, Any] = {

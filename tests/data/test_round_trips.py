@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.errors import TcloseError
 
 ROWS = 12

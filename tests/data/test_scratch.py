@@ -18,10 +18,10 @@ import pytest
 
 import tclose
 from processes import copy_process, forking
-from tclose.data.binding import open_source
 from tclose.data.io import scratch
 from tclose.data.io.counting import connect
 from tclose.data.io.scratch import PREFIX, Scratch, sweep
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 
 SECRET = "SECRET-NAME"
@@ -31,7 +31,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the tests w
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.path.insert(0, {sources!r})
 from tclose.cli.console import tidy_ending
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 with tidy_ending():
     source = open_source({path!r})
     aside = open_source({path!r}).group_relation(["zip"])
@@ -244,7 +244,7 @@ def test_a_temporary_folder_that_is_full_is_told_as_that(
     path = make_table(tmp_path / name)
     code = (
         "import resource, signal, sys, tclose\n"
-        "from tclose.data.binding import open_source\n"
+        "from tclose.data.opening import open_source\n"
         "import tclose.data.io.scratch\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.io.excel_writer import letters
 from tclose.data.io.files import write_table
+from tclose.data.opening import open_source
 from tclose.errors import DataError, TcloseError
 
 POLICY: dict[str, Any] = {

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.io.files import write_table
+from tclose.data.opening import open_source
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pl = pytest.importorskip("polars")

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.engines.ibis.source import is_ibis
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 
 ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")

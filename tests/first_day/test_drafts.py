@@ -16,8 +16,8 @@ import pytest
 from typer.testing import Result
 
 import tclose
-from tclose.data.binding import open_source
 from tclose.data.dates import find_date_formats
+from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
 from tclose.data.recognize import find_codes, find_marks, find_patterns
 from tclose.errors import PolicyError

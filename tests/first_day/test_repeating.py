@@ -169,7 +169,8 @@ def test_a_small_t_says_how_large_classes_must_be(
 def test_the_least_size_is_the_least_of_all_histograms() -> None:
     from itertools import product
 
-    from tclose.data.binding import bind, open_source
+    from tclose.data.binding import bind
+    from tclose.data.opening import open_source
     from tclose.policy.model import Policy
     from tclose.search.feasibility import find_least_size
     from tclose.search.problem import problem_of

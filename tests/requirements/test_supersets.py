@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.policy.load import policy_from
 from tclose.requirements import state_requirements
 from tclose.requirements.closeness.supersets import Supersets

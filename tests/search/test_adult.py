@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.policy.model import Policy
 from tclose.search import Budget, SearchProblem, method_named, problem_of
 

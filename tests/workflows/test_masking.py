@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.errors import PolicyError, UsageError
 from tclose.policy.model import Policy
 from tclose.search import Budget, method_named, problem_of

@@ -22,7 +22,7 @@ from typer.testing import Result
 
 import tclose
 from tclose import Reading
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.data.summary import summarize_table
 from tclose.errors import DataError, TooManyCells, UsageError
 from tclose.policy import Policy

@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags
-from tclose.data.binding import BoundTable, make_hierarchy, open_source
+from tclose.data.binding import BoundTable, make_hierarchy
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.columns import MISSING, Dictionary
 from tclose.data.encode.coverage import read_boxes
+from tclose.data.opening import open_source
 from tclose.distance.registry import Attribute
 from tclose.errors import TcloseError, UsageError, nearest
 from tclose.hierarchy import Hierarchy

@@ -165,9 +165,10 @@ def _hierarchy(
         if policy is not None or built is not None:
             raise UsageError("which column?", hint="name it with --column")
         return _from_file(file, reading)
-    from tclose.data.binding import make_hierarchy, open_source
+    from tclose.data.binding import make_hierarchy
     from tclose.data.cleaning import apply_cleanings
     from tclose.data.encode.cells import count_cells
+    from tclose.data.opening import open_source
     from tclose.policy.load import parse_policy, read_raw
 
     base = Path() if policy is None else policy.parent

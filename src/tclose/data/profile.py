@@ -74,7 +74,7 @@ class _Forms:
 def profile_columns(source: Source) -> list[Profile]:
     """One profile per column, from one pass over the table for every few columns.
 
-    >>> from tclose.data.binding import open_source
+    >>> from tclose.data.opening import open_source
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["0123", "0456"], "n": [1, 2]})
     >>> [column.kind for column in profile_columns(open_source(table))]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tclose.data.binding import BoundTable, open_source
+from tclose.data.binding import BoundTable
+from tclose.data.opening import open_source
 from tclose.learn.containers import GivenRows, take_rows, take_target
 from tclose.learn.recoder import LocatedRows, Recoder
 from tclose.learn.roles import LEAST, RefusedError, make_policy, refusing

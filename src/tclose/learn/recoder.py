@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Ints
-from tclose.data.binding import BoundTable, is_fixed, make_hierarchy, open_source
+from tclose.data.binding import BoundTable, is_fixed, make_hierarchy
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import RowIndex, count_cells, form_classes
 from tclose.data.encode.columns import NUMBER, Dictionary
 from tclose.data.encode.labels import ANYTHING, MASK
+from tclose.data.opening import open_source
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.recode import Plan

@@ -8,13 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    JsonValue,
-    PrivateAttr,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, model_validator
 
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES

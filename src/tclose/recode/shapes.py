@@ -17,13 +17,7 @@ import pyarrow as pa
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable, is_fixed, make_hierarchy
 from tclose.data.encode.columns import Dictionary
-from tclose.data.encode.labels import (
-    ANYTHING,
-    SET,
-    covers_missing,
-    read_interval,
-    set_members,
-)
+from tclose.data.encode.labels import ANYTHING, SET, covers_missing, read_interval, set_members
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy

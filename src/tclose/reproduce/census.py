@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tclose.arrays import Ints
-from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.binding import BoundTable, bind
+from tclose.data.opening import open_source
 from tclose.data.source import Source
 from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 
-from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.binding import BoundTable, bind
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 from tclose.policy.model import Policy
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Floats
-from tclose.data.binding import make_hierarchy, open_source
+from tclose.data.binding import make_hierarchy
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.encode.columns import Dictionary, as_text
 from tclose.data.io.paths import Address, Reading, find_files
+from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.errors import DataError

@@ -23,13 +23,7 @@ from tclose.policy.columns import Column
 from tclose.policy.model import Policy, SearchSettings
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord, read_context
-from tclose.verify.recheck import (
-    Check,
-    compare,
-    compare_policies,
-    compare_requirements,
-    list_told,
-)
+from tclose.verify.recheck import Check, compare, compare_policies, compare_requirements, list_told
 from tclose.verify.verdict import RequirementRecord
 
 CERTIFICATE = "certificate.json"

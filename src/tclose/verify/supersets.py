@@ -22,12 +22,7 @@ from tclose.data.encode.labels import (
 )
 from tclose.data.io.records import SupersetRecord
 from tclose.hierarchy import Hierarchy
-from tclose.requirements.closeness.supersets import (
-    NOTHING,
-    ClassExtents,
-    ColumnExtent,
-    Supersets,
-)
+from tclose.requirements.closeness.supersets import NOTHING, ClassExtents, ColumnExtent, Supersets
 
 Labels = Sequence[str | None]
 End = tuple[Fraction, int]

@@ -26,14 +26,7 @@ from tclose.workflows.release.given import (
     refuse_given,
     refuse_lone_key,
 )
-from tclose.workflows.release.publish import (
-    Job,
-    Targets,
-    Unproven,
-    confirm,
-    nothing_kept,
-    publish,
-)
+from tclose.workflows.release.publish import Job, Targets, Unproven, confirm, nothing_kept, publish
 from tclose.workflows.release.start import START, refuse_start
 from tclose.workflows.release.task import SearchTask
 

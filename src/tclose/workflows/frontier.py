@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.binding import BoundTable, bind
 from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.opening import open_source
 from tclose.errors import UsageError, nearest
 from tclose.notebook import show_progress
 from tclose.recode import Pseudonyms, Rewriter, recode_outcome

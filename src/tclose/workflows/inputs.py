@@ -12,12 +12,13 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit, open_source
+from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.formulas import unquote_formulas
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.io.records import SupersetRecord
+from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table

@@ -8,11 +8,12 @@ from typing import Any
 
 from tclose.attacks.suite import EFFORT, Progress, attack_release
 from tclose.data.alignment import align
-from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.cells import Cells
 from tclose.data.io.files import delimiter_for
 from tclose.data.io.paths import Address, Reading
 from tclose.data.io.transaction import find_part
+from tclose.data.opening import open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.report.compose import compose_document

@@ -14,12 +14,13 @@ from tclose.attacks.composition import Projection, compose_projections
 from tclose.attacks.definetti import attack_groups
 from tclose.attacks.finding import Finding
 from tclose.data.alignment import locate_rows
-from tclose.data.binding import BoundTable, open_source, refuse_empty_texts
+from tclose.data.binding import BoundTable, refuse_empty_texts
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, take_rows, write_folder, write_table
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.io.records import FORMS, Form, Layout
+from tclose.data.opening import open_source
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.errors import InternalError, UsageError, nearest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose.data.binding import open_source
 from tclose.data.io.paths import AS_FOUND, KINDS, Reading, suffix_of
 from tclose.data.io.records import json_hash
+from tclose.data.opening import open_source
 from tclose.data.source import Source
 from tclose.errors import UsageError
 from tclose.notebook import show_progress

@@ -16,8 +16,8 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.cli import main
-from tclose.data.binding import open_source
 from tclose.data.io.paths import Address
+from tclose.data.opening import open_source
 from tclose.errors import UsageError
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks

@@ -12,9 +12,9 @@ import pytest
 
 import tclose
 from tclose import TcloseError
-from tclose.data.binding import open_source
 from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
 from tclose.data.io.paths import Address
+from tclose.data.opening import open_source
 from tclose.errors import DataError
 from tclose.policy import load_policy
 from tclose.sample import write_hospital

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose import TcloseError
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.data.source import ROWS
 from tclose.errors import DataError, UsageError
 from tclose.sample import write_hospital

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose import DataError, Reading, TcloseError
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.data.source import Source
 
 FIELDS = st.sampled_from(

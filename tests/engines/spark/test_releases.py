@@ -10,7 +10,7 @@ import pytest
 
 import tclose
 from tclose import DataError, Reading, UsageError
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.sample import hospital, write_hospital
 
 ROWS = 400

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import DataError, Reading
-from tclose.data.binding import open_source
 from tclose.data.encode.cells import count_cells
+from tclose.data.opening import open_source
 from tclose.data.source import ROWS
 
 TYPES: dict[str, pa.DataType] = {

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, SearchProblem, infeasible, method_named, problem_of

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Outcome, method_named, problem_of

@@ -79,7 +79,7 @@ class Cells:
 def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """Counts the distinct tuples of some columns: one pass over the rows, in the engine.
 
-    >>> from tclose.data.binding import open_source
+    >>> from tclose.data.opening import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
     >>> cells.n_rows, cells.missing("a"), len(cells.rows)
@@ -143,7 +143,7 @@ def count_weighted_cells(
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
     None where they are more than the source takes into one place.
 
-    >>> from tclose.data.binding import open_source
+    >>> from tclose.data.opening import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
     >>> cells = count_weighted_cells(table, ["a"], ("weight", "w"))
     >>> cells.rows.tolist(), cells.weight.tolist()
@@ -197,7 +197,7 @@ def refuse_uncounted(role: str, name: str, rows: int) -> None:
 def read_weights(source: Source, name: str) -> tuple[Dictionary, Counts]:
     """The different weights of a table, and whole numbers in their ratios (a missing one: 0).
 
-    >>> from tclose.data.binding import open_source
+    >>> from tclose.data.opening import open_source
     >>> read_weights(open_source(pa.table({"w": ["0.5", "1", "0.5"]})), "w")[1].tolist()
     [1, 2, 0]
     """
@@ -253,7 +253,7 @@ class RowIndex:
     Codes are folded into one number per row; where that number would not fit 64 bits, what is
     folded so far is replaced by its rank among the cells.
 
-    >>> from tclose.data.binding import open_source
+    >>> from tclose.data.opening import open_source
     >>> table = pa.table({"a": ["x", None, "x"], "b": [1, 2, 1]})
     >>> cells = count_cells(open_source(table), ["a", "b"])
     >>> at = RowIndex(cells, ["a", "b"]).locate(table.to_batches()[0])

@@ -10,16 +10,7 @@ import numpy as np
 
 from tclose.distance.registry import DISTANCES
 from tclose.plain import classes_text, rows_text, share_text
-from tclose.report.document import (
-    Figure,
-    Figures,
-    Gauge,
-    Gauges,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-)
+from tclose.report.document import Figure, Figures, Gauge, Gauges, Paragraph, Part, Section, Table
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import tabulate_beliefs
 from tclose.requirements.registry import find_requirement

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from tclose.data.binding import open_source
+from tclose.data.opening import open_source
 from tclose.policy.columns import Column
 from tclose.report.distributions import chart_distribution
 from tclose.report.document import HistogramChart

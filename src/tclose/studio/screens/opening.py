@@ -6,8 +6,8 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from tclose.data.binding import open_source
 from tclose.data.io.paths import Address, Reading
+from tclose.data.opening import open_source
 from tclose.errors import UsageError
 from tclose.studio.visit import Visit, act, show
 

@@ -14,12 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags, Ints
-from tclose.data.source import (
-    FRAGMENT,
-    ROWS,
-    CellStore,
-    PartResult,
-)  # fmt: skip
+from tclose.data.source import FRAGMENT, ROWS, CellStore, PartResult  # fmt: skip
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recode_outcome

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.binding import (
-    BoundTable,
-    open_source,
-    refuse_empty_texts,
-    write_by_engine,
-    write_rows,
-)
+from tclose.data.binding import BoundTable, refuse_empty_texts
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
@@ -33,6 +27,7 @@ from tclose.data.io.order import shuffle_rows
 from tclose.data.io.paths import Address, Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
+from tclose.data.opening import open_source, write_by_engine, write_rows
 from tclose.data.recognize import describe_exposed, sample_columns
 from tclose.data.source import Source
 from tclose.errors import InternalError, TcloseError, UsageError
@@ -41,12 +36,7 @@ from tclose.recode import Plan, Pseudonyms
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats
-from tclose.verify.certificate import (
-    Certificate,
-    CleanedRecord,
-    Origin,
-    certify,
-)
+from tclose.verify.certificate import Certificate, CleanedRecord, Origin, certify
 from tclose.verify.supersets import number_supersets
 from tclose.workflows.release.task import Draft
 

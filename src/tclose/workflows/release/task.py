@@ -29,14 +29,7 @@ from tclose.recode import (
     treat_suppressed,
 )
 from tclose.recode.rewrite import ReleasedRows
-from tclose.search import (
-    Budget,
-    Method,
-    Outcome,
-    SearchProblem,
-    method_named,
-    problem_of,
-)
+from tclose.search import Budget, Method, Outcome, SearchProblem, method_named, problem_of
 from tclose.search.feasibility import refuse_infeasible
 from tclose.search.local_search.level_masking import mask_levels
 from tclose.search.local_search.masking import (
