@@ -1,4 +1,5 @@
-"""The command line: commands that `judge` a table, make a `release`, or `prepare` one.
+"""The command line: commands that `judge` a table, `examine` it, `explore` what could be promised,
+make a `release`, or `prepare` one.
 
 Whatever is slow to import, a command imports when it runs, so that help is there at once.
 """
@@ -9,7 +10,17 @@ import sys
 
 import typer
 
-from tclose.cli import console, hierarchy, judge, prepare, release, reproduce, studio
+from tclose.cli import (
+    console,
+    examine,
+    explore,
+    hierarchy,
+    judge,
+    prepare,
+    release,
+    reproduce,
+    studio,
+)
 from tclose.cli.plain_help import PlainGroup
 from tclose.version import VERSION
 
@@ -33,21 +44,21 @@ for command in (
     judge.verify,
     judge.sign,
     release.apply,
-    judge.measure,
-    judge.attack,
+    examine.measure,
+    examine.attack,
     judge.compose,
-    release.lattice,
-    release.frontier,
-    release.methods,
-    release.distances,
-    judge.explain,
+    explore.lattice,
+    explore.frontier,
+    explore.methods,
+    explore.distances,
+    examine.explain,
     prepare.schema,
     prepare.generate,
     studio.studio,
 ):
     app.command()(command)
 # Its name before it was that of the function; understood in this version.
-app.command("utility", hidden=True, deprecated=True)(judge.measure)
+app.command("utility", hidden=True, deprecated=True)(examine.measure)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(prepare.policies, name="policy")
 app.add_typer(reproduce.app, name="reproduce")
