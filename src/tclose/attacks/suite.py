@@ -13,10 +13,9 @@ from tclose.attacks.households import find_households
 from tclose.attacks.linkage import find_linkage, find_order
 from tclose.attacks.minimality import find_minimality
 from tclose.attacks.uniqueness import find_uniqueness
-from tclose.data.alignment import Alignment, LinkedRows, values_agree
+from tclose.data.alignment import Alignment, LinkedRows
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.errors import DataError, UsageError
 
 Progress = Callable[[str], None]
 EFFORT = 5.0
@@ -29,7 +28,7 @@ class Other:
     """A second release about the same people, and which of its rows belong to whom."""
 
     release: BoundTable
-    linked: LinkedRows | None
+    linked: LinkedRows
 
 
 def attack_release(
@@ -71,7 +70,10 @@ def attack_release(
         lacking.append("composition: needs another release about the same people")
     if other is not None:
         progress("composing two releases")
-        findings += _attack_both(release, other)
+        findings += [
+            find_composition(release, other.release, other.linked, name)
+            for name in release.attributes
+        ]
     source, classes = release.source.name, release.classes
     beliefs = tuple(measure_belief(classes, name) for name in release.attributes)
     counts = (classes.n_rows, classes.count)
@@ -100,20 +102,3 @@ def _attack_with_original(
     for name in release.attributes:
         progress(f"learning {name}")
         yield find_definetti(original, name, seed, effort / 2 / len(release.attributes))
-
-
-def _attack_both(release: BoundTable, other: Other) -> Iterator[Finding]:
-    if other.linked is None:
-        raise UsageError(
-            "the releases have different numbers of rows, so it is not known whose row is whose",
-            where=other.release.source.name,
-            hint="name a column in both that tells rows apart (key)",
-        )
-    if not values_agree(release, other.release, other.linked):
-        raise DataError(
-            "rows linked to the same person differ in a sensitive value",
-            where=other.release.source.name,
-            hint="were the rows shuffled? name a column that tells them apart (key)",
-        )
-    for name in release.attributes:
-        yield find_composition(release, other.release, other.linked, name)

@@ -17,7 +17,7 @@ from tclose.data.encode.coverage import Covering, cover_classes
 from tclose.data.source import Source
 from tclose.distance.histogram import add_by_group, group_codes
 from tclose.distance.registry import Attribute
-from tclose.errors import DataError, nearest
+from tclose.errors import DataError, UsageError, nearest
 
 MOST_TRIED = 2_000_000_000
 """How many rows × classes are tried where rows are linked by their values."""
@@ -53,6 +53,30 @@ def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> 
         return None
     label, sample = group_codes([mine, theirs])
     return LinkedRows(mine[sample], theirs[sample], add_by_group(each, label, len(sample)))
+
+
+def link_people(
+    first: BoundTable, second: BoundTable, key: str | None = None, *, may_differ: bool = False
+) -> LinkedRows:
+    """Links the rows of two releases as `link_rows` does.
+
+    Raises where nothing says who is who, and where one person's sensitive values differ, unless
+    they may.
+    """
+    linked, where = link_rows(first, second, key), second.source.name
+    if linked is None:
+        raise UsageError(
+            "the releases have different numbers of rows, so it is not known whose row is whose",
+            where=where,
+            hint="name a column in both that tells rows apart (key)",
+        )
+    if not may_differ and not values_agree(first, second, linked):
+        raise DataError(
+            "rows linked to the same person differ in a sensitive value",
+            where=where,
+            hint="were the rows shuffled? name a column that tells them apart (key)",
+        )
+    return linked
 
 
 def find_classes_of_rows(

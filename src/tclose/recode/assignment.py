@@ -69,11 +69,7 @@ def recall_classes(bound: BoundTable, plan: Plan) -> Ints:
             hint = "plans of mondrian, optimal and incognito lead other rows to classes, too"
             raise UsageError(what, where="plan", hint=hint)
         return own
-    theirs = {released.column for released in plan.columns}
-    if set(bound.classes.quasi) != theirs:
-        what = "the plan recodes other quasi-identifiers than the table has"
-        hint = f"it recodes {', '.join(sorted(theirs))}"
-        raise UsageError(what, where="plan", hint=hint)
+    plan.refuse_other_columns(bound)
     label = assign_classes(bound, plan).label
     if (label < 0).any():
         outside = rows_text(int(bound.cells.rows[label < 0].sum()))

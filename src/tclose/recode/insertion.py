@@ -186,13 +186,7 @@ def _every_other(label: Ints, moved: Ints) -> Ints:
 
 
 def _refuse_unfit(bound: BoundTable, plan: Plan) -> None:
-    theirs = {released.column for released in plan.columns}
-    if set(bound.classes.quasi) != theirs:
-        raise UsageError(
-            "the plan recodes other quasi-identifiers than the table has",
-            where="plan",
-            hint=f"it recodes {', '.join(sorted(theirs))}",
-        )
+    plan.refuse_other_columns(bound)
     if any(released.kind in ("mean", "median", "mode") for released in plan.columns):
         raise UsageError(
             "the plan names classes by a central value, which does not say who belongs to them",

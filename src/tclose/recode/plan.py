@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, hash_hierarchy, is_fixed
 from tclose.data.io.records import JsonObject, Record, SupersetRecord, VersionedRecord
+from tclose.errors import UsageError
 from tclose.recode.values import LabelWriter, Recoding, Released, merge_alike
 from tclose.search import Cuts, Outcome
 from tclose.search.supersets import find_extents
@@ -152,6 +153,13 @@ class Plan(VersionedRecord):
     provenance: Provenance | None = Field(
         None, description="hashes of the table, its hierarchies and files, and of the release"
     )
+
+    def refuse_other_columns(self, bound: BoundTable) -> None:
+        """Raises where a table has other quasi-identifiers than this recodes."""
+        mine = {released.column for released in self.columns}
+        if set(bound.classes.quasi) != mine:
+            what = "the plan recodes other quasi-identifiers than the table has"
+            raise UsageError(what, where="plan", hint=f"it recodes {', '.join(sorted(mine))}")
 
     @property
     def classes(self) -> int:

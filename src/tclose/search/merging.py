@@ -118,12 +118,7 @@ def merge_refused(
         return result
     whole = np.zeros(problem.n_cells, dtype=np.int64)
     if problem.find_failing(whole).any():
-        raise UsageError(
-            "no release was found that keeps the promise: even the whole table as one class breaks "
-            "it",
-            where="policy",
-            hint="see what the whole table attains, and promise no more than that",
-        )
+        raise _cannot_keep()
     return whole
 
 
@@ -134,11 +129,7 @@ def merge_refused_groups(problem: SearchProblem, label: Ints) -> Ints:
     many = 1
     while (broken := problem.find_failing(label)).any():
         if len(broken) == 1:
-            raise UsageError(
-                "the promise cannot be kept: even the whole table as one group breaks it",
-                where="policy",
-                hint="see what the whole table attains, and promise no more than that",
-            )
+            raise _cannot_keep()
         owner = np.arange(len(broken))
         bad, good = np.flatnonzero(broken), np.flatnonzero(~broken)
         pairs = len(bad) // 2
@@ -154,6 +145,7 @@ def merge_refused_groups(problem: SearchProblem, label: Ints) -> Ints:
 
 def merge_fragments(fragments: int, find_failing: Callable[[Ints], Flags]) -> Ints:
     """Which fragments become one, so that none fails: a failing one joins its next neighbour.
+    Raises where all of them together fail.
 
     `find_failing` says of fragments that are merged by a label which of these break the promise.
 
@@ -168,7 +160,17 @@ def merge_fragments(fragments: int, find_failing: Callable[[Ints], Flags]) -> In
                 first[at + 1] = False
         first[-1] &= not fails[-1]
         label = (np.cumsum(first) - 1)[label]
+    if fails.any():
+        raise _cannot_keep()
     return label
+
+
+def _cannot_keep() -> UsageError:
+    return UsageError(
+        "no release can keep this promise: even the whole table as one class breaks it",
+        where="policy",
+        hint="see what the whole table attains, and promise no more than that",
+    )
 
 
 def _read_off(merger: ClassMerger, looks: int) -> Merged:

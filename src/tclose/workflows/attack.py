@@ -8,7 +8,7 @@ from typing import Any
 from tclose.attacks.finding import AttackReport
 from tclose.attacks.person import PersonBelief, believe_of_person
 from tclose.attacks.suite import EFFORT, Other, attack_release
-from tclose.data.alignment import align, link_rows
+from tclose.data.alignment import align, link_people
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.notebook import show_progress
 from tclose.workflows.inputs import (
@@ -63,7 +63,7 @@ def attack(
         bound,
         original=None if mine is None else align(mine, bound, key),
         population=count_population(bound, population, reading),
-        other=None if theirs is None else Other(theirs, link_rows(bound, theirs, key)),
+        other=None if theirs is None else Other(theirs, link_people(bound, theirs, key)),
         seed=seed,
         effort=effort,
         progress=progress,

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Ints
-from tclose.data.alignment import find_classes_of_rows, link_rows, locate_rows, values_agree
+from tclose.data.alignment import find_classes_of_rows, link_people, locate_rows
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells, form_classes
 from tclose.data.encode.columns import Dictionary
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.distance.histogram import group_codes
-from tclose.errors import DataError, UsageError
+from tclose.errors import UsageError
 from tclose.notebook import show_progress
 from tclose.policy import Column
 from tclose.verify.audit import Audit, audit_bound
@@ -52,12 +52,7 @@ def compose(
     reading.refuse_idle_query(release, *tables)
     rules = require_policy(release, policy)
     bound = open_table(release, rules, reading, progress=progress, is_clean=True).bind()
-    if bound.policy.counting is not None:
-        raise UsageError(
-            "releases are composed row by row: no column may say what a row counts",
-            where=f"columns.{bound.policy.counting[1]}",
-            hint="give it another role for this",
-        )
+    refuse_counting(bound)
     labels = []
     for table in tables:
         other = open_table(table, rules, reading, progress=progress, is_clean=True).bind()
@@ -72,21 +67,21 @@ def compose(
 
 def _find_labels(bound: BoundTable, other: BoundTable, key: str | None) -> Ints:
     """The class of the other release that each row's person is in; −1 where in none."""
+    # By a key the same person is known again, whatever has become of their values since.
+    link_people(bound, other, key, may_differ=key is not None)
     found = find_classes_of_rows(bound, other, key)
-    linked = link_rows(bound, other, key)
-    if found is None or linked is None:
-        raise UsageError(
-            "the releases have different numbers of rows, so nothing says whose row is whose",
-            where=other.source.name,
-            hint="name a column that all have and that tells rows apart (key)",
-        )
-    if key is None and not values_agree(bound, other, linked):
-        raise DataError(
-            "rows that should be of the same person differ in a sensitive value",
-            where=other.source.name,
-            hint="were the rows shuffled? name a column that tells them apart (key)",
-        )
+    assert found is not None
     return found
+
+
+def refuse_counting(bound: BoundTable) -> None:
+    """Raises where a row does not count for one person: releases are composed row by row."""
+    if bound.policy.counting is not None:
+        raise UsageError(
+            "releases are composed row by row: no column may say what a row counts",
+            where=f"columns.{bound.policy.counting[1]}",
+            hint="give it another role for this",
+        )
 
 
 def join_classes(bound: BoundTable, labels: Sequence[Ints]) -> BoundTable:

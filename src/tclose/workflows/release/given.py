@@ -44,7 +44,7 @@ from tclose.search import Budget, Outcome
 from tclose.search.problem import number_classes
 from tclose.utility.loss import ColumnLoss, code_quasi
 from tclose.verify.certificate import GivenRecord
-from tclose.workflows.compose import join_classes
+from tclose.workflows.compose import join_classes, refuse_counting
 from tclose.workflows.inputs import open_table
 from tclose.workflows.release.publish import Job, Targets
 from tclose.workflows.release.task import Draft, SearchTask
@@ -255,12 +255,7 @@ def find_earlier_groups(
     """
     tables = list(given) if isinstance(given, list | tuple) else [given]
     pseudonyms = None if job.key is None else job.pseudonyms
-    if bound.policy.counting is not None:
-        raise UsageError(
-            "releases are composed row by row: no column may say what a row counts",
-            where=f"columns.{bound.policy.counting[1]}",
-            hint="give it another role for this",
-        )
+    refuse_counting(bound)
     others = [
         open_table(table, bound.policy, job.reading, is_clean=True).bind() for table in tables
     ]

@@ -304,7 +304,7 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Spooling(Source):
-    """A table whose rows go to a private file once they are to be worked on part by part."""
+    """A table that DuckDB works on part by part, from a private file unless it knows it anyway."""
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         return self._copy(columns).keep_cells(columns)

@@ -6,7 +6,7 @@ texts and whole numbers, which are equal where their bytes are, Arrow counts the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,17 +19,16 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
+from tclose.data.engines.files.source import Spooling
 from tclose.data.io.counting import connect_to_shared
 from tclose.data.io.paths import refuse_ambiguous
 from tclose.data.source import (
     BATCH,
     NO_LIMIT,
     ROWS,
-    CellStore,
     Cleaned,
     Rows,
     Source,
-    Spread,
     Translation,
 )
 from tclose.errors import DataError
@@ -51,7 +50,7 @@ NO_TABLE = {
 
 
 @dataclass(frozen=True)
-class SmallFrame(Source):
+class SmallFrame(Spooling):
     """A table of a few rows of texts and whole numbers; the engine starts for the rest."""
 
     table: pa.Table = field(repr=False)
@@ -79,20 +78,14 @@ class SmallFrame(Source):
     def replace_values(self, cleaned: Cleaned) -> Source:
         return self.engine.replace_values(cleaned)
 
-    def keep_cells(self, columns: Sequence[str]) -> CellStore:
-        return self.engine.keep_cells(columns)
-
-    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        return self.engine.join(translation)
-
     def can_write(self, translation: Translation) -> bool:
         return self.engine.can_write(translation)
 
     def write(self, translation: Translation, place: Path) -> None:
         self.engine.write(translation, place)
 
-    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
-        return self.engine.split_cells(columns, by, parts)
+    def _copy(self, columns: Sequence[str]) -> DuckSource:
+        return self.engine
 
 
 def open_frame(data: Any, columns: Collection[str] | None = None) -> Source:
