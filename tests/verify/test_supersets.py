@@ -277,6 +277,71 @@ def test_a_certificate_names_no_value(release: Release) -> None:
     assert "north" not in text
 
 
+# --- planted, with every number worked out by hand
+
+FLU = [3, 3, 3, 3, 1, 1, 1, 1, 1]
+"""People with flu at each age from 1 to 9; all others of that age have gout."""
+PEOPLE = [4, 4, 4, 4, 4, 4, 4, 4, 3]
+
+
+@pytest.fixture(scope="module")
+def by_age() -> Release:
+    """Every age is a class; ages 1 to 4 (16 people, 12 with flu) and 5 to 9 (19, 5) are named."""
+    ages = [age for age, people in enumerate(PEOPLE, start=1) for _ in range(people)]
+    ill = [
+        "flu" if at < flu else "gout"
+        for flu, people in zip(FLU, PEOPLE, strict=True) for at in range(people)
+    ]  # fmt: skip
+    stated = {"role": "sensitive", "t": "0.1", "distance": "equal", "n": 16}
+    policy = {"k": 3, "columns": {"age": "quasi", "ill": stated}}
+    table = pa.table({"age": ages, "ill": ill})
+    return tclose.anonymize(table, policy, method="nt-mondrian", effort=0.2)
+
+
+def plant(release: Release, *named: tuple[tuple[int, ...], tuple[int, ...]]) -> Certificate:
+    """The certificate with other supersets: the classes that span each, and those it is for."""
+    records = [SupersetRecord(attribute="ill", spans=spans, classes=mine) for spans, mine in named]
+    return release.certificate.model_copy(update={"supersets": tuple(records)})
+
+
+def test_the_supersets_of_nine_ages_are_the_two_halves(by_age: Release) -> None:
+    named = [(record.spans, record.classes) for record in by_age.certificate.supersets or ()]
+    assert named == [((1, 4), (1, 2, 3, 4)), ((5, 9), (5, 6, 7, 8, 9))]
+    verdict = judge(by_age, by_age.certificate)  # 3/4 against 12/16; 1/4 and 1/3 against 5/19
+    assert verdict.holds is True and verdict.achieved_exact == Fraction(1, 3) - Fraction(5, 19)
+
+
+def test_one_row_fewer_than_n_is_refuted_however_close_it_is(by_age: Release) -> None:
+    """Ages 6 to 9 are 15 people, 1/60 from every class: too few. Ages 5 to 8 are 16."""
+    first, ages = ((1, 4), (1, 2, 3, 4)), (5, 6, 7, 8)
+    short = judge(by_age, plant(by_age, first, ((5, 9), (5,)), ((6, 9), (6, 7, 8, 9))))
+    assert short.holds is False and short.failing_classes == 4
+    assert "4 classes name a superset of fewer than 16" in short.note
+    enough = judge(by_age, plant(by_age, first, ((5, 8), ages), ((5, 9), (9,))))
+    assert enough.holds is True and enough.achieved_exact == Fraction(1, 3) - Fraction(5, 19)
+
+
+def test_exactly_t_from_a_superset_is_kept_and_a_row_more_is_refuted(by_age: Release) -> None:
+    """Of ages 1 to 5, 13 of 20 people have flu: 3/4 is 1/10 away. Of ages 1 to 6, 14 of 24."""
+    rest = ((5, 9), (5, 6, 7, 8, 9))
+    kept = judge(by_age, plant(by_age, ((1, 5), (1, 2, 3, 4)), rest))
+    assert kept.holds is True and kept.achieved_exact == Fraction(1, 10)
+    far = judge(by_age, plant(by_age, ((1, 6), (1, 2, 3, 4)), rest))
+    assert far.holds is False and far.failing_classes == 4 and far.note == ""
+    assert far.achieved_exact == Fraction(3, 4) - Fraction(14, 24)
+
+
+def test_a_box_that_cuts_through_a_class_of_the_file_is_refuted(by_age: Release) -> None:
+    """Where age 4 is released as 4 to 6 (the last class), ages 5 to 9 are no natural superset."""
+    ages = ["[4, 6]" if age == "4" else age for age in map(str, by_age.data["age"].to_pylist())]
+    wide = by_age.data.set_column(0, "age", pa.array(ages))
+    planted = plant(by_age, ((1, 8), (1, 2, 3, 9)), ((4, 8), (4, 5, 6, 7, 8)))
+    audit = tclose.verify(wide, by_age.audit.bound.policy, certificate=planted)
+    (verdict,) = (each for each in audit.requirements if each.attribute == "ill")
+    assert verdict.holds is False and verdict.failing_classes == 9  # ages 1 to 9: 17 of 35 have flu
+    assert "5 classes name a superset that is not natural" in verdict.note
+
+
 # --- nothing is changed unasked
 
 
@@ -328,6 +393,33 @@ def test_a_fallback_that_was_asked_for_is_told_first(asked: str) -> None:
     assert first.startswith("fallback: auto in place of nt-mondrian, closeness to the whole table")
     assert found.certificate.fallback in first and found.holds
     assert found.certificate.supersets is None
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("edition", ["external", "internal", "users"])
+def test_a_report_on_a_fallback_begins_with_it(edition: str) -> None:
+    found = tclose.anonymize(
+        make_by_age(), rules(), method="nt-mondrian", effort=0.2, fallback=True
+    )
+    first = found.report(edition=edition, attacks=False).sections[0].parts[0]
+    assert first.text.startswith("Fallback: auto in place of nt-mondrian, closeness to the whole")
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_the_command_says_a_fallback_in_its_first_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = make_by_age()
+    lines = [table.column_names, *zip(*(each.to_pylist() for each in table.columns), strict=True)]
+    Path("table.csv").write_text("\n".join(",".join(map(str, line)) for line in lines))
+    Path("policy.json").write_text(json.dumps(rules()))
+    words = "anonymize table.csv -p policy.json -o r.csv --method nt-mondrian --effort 0.2".split()
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2 and "--fallback" in refused.stderr
+    assert not Path("r.csv").exists()
+    done = CliRunner().invoke(app, [*words, "--fallback"])
+    assert done.exit_code == 0 and done.stdout.lstrip().startswith("Fallback: auto in place of")
 
 
 def test_nothing_falls_back_that_is_proved(release: Release) -> None:

@@ -150,8 +150,10 @@ def _make_finding_fact(finding: Finding, subject: Subject) -> Fact:
 
 
 def _list_notices(subject: Subject) -> Iterator[Paragraph]:
-    """Yields warnings, and whether the certificate agrees with the count."""
+    """Yields a fallback, warnings, and whether the certificate agrees with the count."""
     certificate, checks = subject.certificate, subject.checks
+    if certificate is not None and (instead := certificate.fallback) is not None:
+        yield Paragraph(f"{instead[0].upper()}{instead[1:]}.", "bad")
     if refuted := sum(check.confirmed is False for check in checks):
         yield Paragraph(
             f"The certificate is not true of this file: {refuted} of {len(checks)} lines are "
