@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -50,6 +51,29 @@ def test_a_report_may_hold_the_frontier(home: Path) -> None:
     told = json.loads(Path("report.json").read_text(encoding="utf-8"))
     shown = {section["key"]: section for section in told["sections"]}
     assert "mondrian" in json.dumps(shown["frontier"]), "the curve is of the method asked for"
+
+
+def test_no_milder_promise_of_the_frontier_loses_more_than_the_release(home: Path) -> None:
+    """Though every point has a tenth of the release's effort."""
+    chance = Random(3)
+    rows = [
+        (chance.randint(20, 80), chance.randint(0, 50), chance.choice("aabc")) for _ in range(300)
+    ]
+    lines = ["age,pay,ill", *(",".join(map(str, row)) for row in rows)]
+    Path("table.csv").write_text("\n".join(lines))
+    Path("policy.toml").write_text(
+        POLICY.replace("age =", 'pay = "quasi"\nage =').replace("0.4", "0.2")
+    )
+    result = run("anonymize", "table.csv", "-p", "policy.toml", "-o", "r.csv", "--method", "hybrid",
+                 "--certificate", "c.json", "--report", "report.json", "--frontier",
+                 "--effort", "0.6", "--no-attacks")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    (shown,) = (each for each in told["sections"] if each["key"] == "frontier")
+    (numbers,) = (part["numbers"] for part in shown["parts"] if "numbers" in part)
+    lost = {float(row[1]): float(row[2]) for row in numbers["rows"]}
+    release = json.loads(Path("c.json").read_text(encoding="utf-8"))["loss"]["overall"]
+    assert all(loss <= release + 1e-4 for t, loss in lost.items() if t >= 0.2) and 0.2 in lost
 
 
 def test_a_frontier_without_a_report_is_refused(home: Path) -> None:

@@ -185,6 +185,35 @@ def test_a_hybrid_search_begins_with_the_stricter_partition() -> None:
     assert [p.loss for p in found.points] == sorted((p.loss for p in found.points), reverse=True)
 
 
+def test_no_milder_promise_loses_more_than_a_plan_that_is_known() -> None:
+    table, heard = table_of(), []
+    release = tclose.anonymize(table, RULES, method="hybrid", effort=0.5)
+    limit = release.loss.overall + 1e-12
+    asked: dict[str, Any] = {"t": TS, "methods": "hybrid", "effort": 1e-3}
+    alone = tclose.frontier(table, RULES, **asked)
+    found = tclose.frontier(
+        table, RULES, **asked, start_from=release.plan, announce=lambda text: heard.append(text)
+    )
+    milder = [point for point in found.points if point.t is not None and point.t >= Fraction("0.3")]
+    assert [str(point.t) for point in milder] == ["3/10", "9/20"]
+    assert all(point.loss is not None and point.loss <= limit for point in milder)
+    assert alone.chosen is not None and alone.chosen.loss is not None and alone.chosen.loss > limit
+    bound = tclose.check(table, RULES)
+    for point in found.points:  # the others merged what breaks their promise
+        sizes = np.bincount(point.label, bound.cells.rows)
+        assert sizes.min() >= 3 and point.worst is not None and point.worst <= point.t
+    assert not any("no curve" in text for text in heard)
+
+
+def test_curves_of_other_methods_take_no_notice_of_a_plan_and_say_so() -> None:
+    table, heard = table_of(), []
+    plan = tclose.anonymize(table, RULES, method="hybrid", effort=0.5).plan
+    asked: dict[str, Any] = {"t": TS, "methods": "mondrian"}
+    found = tclose.frontier(table, RULES, **asked, start_from=plan, announce=heard.append)
+    assert found == tclose.frontier(table, RULES, **asked)
+    assert any(text.startswith("no curve starts from the plan") for text in heard)
+
+
 def test_several_methods_are_several_curves() -> None:
     found = tclose.frontier(table_of(), RULES, t=TS, methods=["mondrian", "mondrian"])
     assert [curve.name for curve in found.curves] == ["mondrian"]

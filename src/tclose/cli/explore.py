@@ -48,6 +48,7 @@ def frontier(
     report: options.Report = None,
     *,
     search: options.SearchOptions,
+    start_from: options.StartFrom = None,
     population: options.Population = None,
     reading: options.ReadingOptions,
     force: options.Force = False,
@@ -58,11 +59,13 @@ def frontier(
     Nothing is released. Ctrl-C stops and keeps the finished points.
     """
     from tclose.data.io.files import write_text
+    from tclose.recode import Plan
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
     from tclose.report.render.saving import choose_file, refuse_report, save_document
 
-    options.refuse_picture(svg, (file, policy, population), force=force)
-    refuse_report(report, "external", (file, policy, population), (svg,))
+    inputs = (file, policy, population, start_from)
+    options.refuse_picture(svg, inputs, force=force)
+    refuse_report(report, "external", inputs, (svg,))
     options.refuse_taken((report,), force=force)
     with console.show_steps(READING, SEARCHING) as display:
         found = tclose.frontier(
@@ -74,6 +77,7 @@ def frontier(
             loss=loss,
             points=points,
             **search,
+            start_from=None if start_from is None else Plan.load(start_from),
             population=population,
             reading=reading,
             **display.watch,

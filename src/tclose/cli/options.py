@@ -80,6 +80,15 @@ KeyFile = Annotated[
     Path | None,
     option("FILE", "File with the secret key for pseudonyms (16 bytes or more)."),
 ]
+StartFrom = Annotated[
+    Path | None,
+    of_search(
+        "PLAN",
+        "The plan of an earlier release of this table: where its classes keep the promise, the "
+        "result loses no more than they do.",
+        "--start-from",
+    ),
+]
 Population = Annotated[
     Place | None, table_option(help="A table of the population, for k-map and δ-presence.")
 ]

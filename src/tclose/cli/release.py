@@ -70,15 +70,7 @@ def anonymize(
         str, option("WHAT", "After Ctrl-C: ask, keep the best release so far, or drop it.")
     ] = "ask",
     population: options.Population = None,
-    start_from: Annotated[
-        Path | None,
-        options.of_search(
-            "PLAN",
-            "The plan of an earlier release of this table: where its classes keep the promise, the "
-            "result loses no more than they do.",
-            "--start-from",
-        ),
-    ] = None,
+    start_from: options.StartFrom = None,
     given: Annotated[
         list[options.Place] | None,
         options.table_option(
@@ -146,6 +138,7 @@ def anonymize(
                 policy,
                 methods=method,
                 **search,
+                start_from=release.plan,
                 **display.watch | {"progress": lambda at: display.begin(DRAWING, at.step)},
             )
         if report is not None:

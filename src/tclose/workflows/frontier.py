@@ -8,29 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, bind
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.opening import open_source
 from tclose.errors import UsageError, nearest
 from tclose.notebook import show_progress
-from tclose.recode import Pseudonyms, Rewriter, recode_outcome
+from tclose.recode import Plan, Pseudonyms, Rewriter, recode_outcome
+from tclose.recode.assignment import recall_classes
 from tclose.recode.values import count_released
 from tclose.search import Budget, Outcome, Progress, SearchProblem, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.sweep import (
     POINTS,
     Asked,
+    can_start,
     highest_t,
     largest_t,
     spread_k,
     spread_t,
     sweep,
 )
+from tclose.search.problem import number_classes
 from tclose.utility.associations import measure_associations
 from tclose.utility.measures import MEASURES, Sizes, class_sizes
 from tclose.utility.pair import Measure, Pair, pair_of
 from tclose.utility.queries import measure_query_error
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
+from tclose.workflows.release.start import refuse_start
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
 BESIDE: dict[str, Callable[[Pair], Measure]] = {
@@ -61,6 +66,7 @@ def frontier(
     seed: int | None = None,
     suppression: float | str | None = None,
     target: str | None = None,
+    start_from: Plan | None = None,
     population: Any = None,
     reading: Reading = AS_FOUND,
     progress: Callable[[Progress], None] = lambda step: None,
@@ -75,7 +81,8 @@ def frontier(
     promised). Where attributes promise different t, the largest is the one that varies and the
     others keep their proportion to it. `methods` are one curve each, and `loss` is any measure of
     `tclose.measure` but learning; `target` as `anonymize` takes it. The budget (`effort`, 20 if
-    nothing else is said) is for all points together.
+    nothing else is said) is for all points together. `start_from` is the plan of a release of the
+    same rows: where its classes keep the promise of a point of `hybrid`, no more is lost there.
 
     The points are what searches propose; only `anonymize` writes and certifies.
 
@@ -102,9 +109,12 @@ def frontier(
     announce(_describe_budget(budget, len(ts) * len(ks), names))
     if search.masking != "none":
         announce("no sensitive value is masked along the curve; `anonymize` may do better")
+    start = None
+    if start_from is not None:
+        start = _read_start(bound, problem, start_from, names, budget, announce)
     own = largest_t(problem), bound.policy.k
     found = sweep(
-        problem, names, ts, ks, budget, own=own, measure=loss, value=value,
+        problem, names, ts, ks, budget, own=own, measure=loss, value=value, start=start,
         count_classes=lambda outcome: count_released(recode_outcome(bound, outcome)),
     )  # fmt: skip
     bound.source.close()
@@ -128,6 +138,19 @@ def _grid(
     ts = [own[0]] if t is None else [*spread_t(t, points, own[0], highest_t(problem))]
     ks = [own[1]] if k is None else [*spread_k(k, points, own[1], problem.n_rows)]
     return ts, ks
+
+
+def _read_start(
+    bound: BoundTable, problem: SearchProblem, plan: Plan, names: Sequence[str], budget: Budget,
+    announce: Callable[[str], None],
+) -> Ints | None:  # fmt: skip
+    """The classes that the rows have in a plan; None where no curve can start from them."""
+    refuse_start(plan, given=None)
+    if not any(can_start(name, problem, budget) for name in names):
+        announce("no curve starts from the plan: only the method hybrid does, for closeness to the "
+                 "table and without limits of columns")  # fmt: skip
+        return None
+    return number_classes(recall_classes(bound, plan))
 
 
 def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from tclose.requirements import Requirement, compile_constraints
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.feasibility import infeasible
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
-from tclose.search.outcome import Budget, Outcome, Progress
+from tclose.search.outcome import Budget, Clock, Outcome, Progress, finalize
 from tclose.search.problem import SearchProblem
 from tclose.search.registry import choose_method, method_named
 
@@ -98,14 +98,17 @@ def sweep(
     measure: str = "loss",
     value: Value = lambda outcome: outcome.loss,
     count_classes: Callable[[Outcome], int] = lambda outcome: outcome.classes,
+    start: Ints | None = None,
 ) -> Frontier:
     """Searches every combination of t and k by every method; the budget is divided evenly. `own` is
     the policy's own t or k, `value` measures the loss of an outcome, and `count_classes` the
-    classes that a reader of it would count.
+    classes that a reader of it would count. `start` is a known partition: where it keeps a point's
+    promise, methods that start from partitions (`hybrid`) end with nothing worse.
     """
     chosen = {"auto": choose_method(problem, budget)[0]}
     names = list(dict.fromkeys(method_named(chosen.get(name, name)).name for name in methods))
-    run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, count_classes, own)
+    number = len(names) * len(ts) * len(ks)
+    run = _Run(problem, budget, number, measure, value, count_classes, own, start)
     points = [point for name in names for point in run.curve(name, ts, ks)]
     if all(point.loss is None for point in points):
         raise UsageError(f"no release can keep any of these promises: {run.reason}", where="policy")
@@ -115,6 +118,13 @@ def sweep(
         measure, tuple(points), "k" if only_k else "t", thresholds, problem.n_rows,
         budget.expected, budget.seed, not run.stopped,
     )  # fmt: skip
+
+
+def can_start(method: str, problem: SearchProblem, budget: Budget) -> bool:
+    """Whether a curve can start from a partition that was found by another search."""
+    name = choose_method(problem, budget)[0] if method == "auto" else method
+    judged = problem.constraints.supersets or problem.limited
+    return method_named(name).start is not None and not judged
 
 
 @dataclass
@@ -128,6 +138,7 @@ class _Run:
     value: Value
     count_classes: Callable[[Outcome], int]
     own: Place
+    start: Ints | None
     done: int = 0
     stopped: bool = False
     reason: str = ""
@@ -143,6 +154,7 @@ class _Run:
                     return
                 stricter = [best[at] for at in ((row - 1, column), (row, column - 1)) if at in best]
                 problem = self._problem(method, (t, k))
+                stricter += self._judge_start(method, problem)
                 known = [outcome for _, outcome in stricter]
                 found = self._search(method, problem, (t, k), known)
                 self.done += 1
@@ -160,6 +172,17 @@ class _Run:
             return problem
         loss = OBJECTIVES.get(self.measure, objective.loss)
         return replace(problem, objective=replace(objective, loss=loss))
+
+    def _judge_start(self, method: str, problem: SearchProblem) -> list[Worth]:
+        """The partition that is known beforehand; classes that break the promise are merged."""
+        start, budget = self.start, self.budget
+        if start is None or not can_start(method, problem, budget):
+            return []
+        if problem.rows[start < 0].sum() > budget.suppression * problem.n_rows:
+            return []
+        clock = Clock(replace(budget, report=lambda progress: None))
+        outcome = finalize(problem, start, clock, method=method, uses_sensitive=True)
+        return [(self.value(outcome), outcome)]
 
     def _search(
         self, method: str, problem: SearchProblem, place: Place, stricter: Sequence[Outcome]
