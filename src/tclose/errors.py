@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tclose.plain import escape_controls
+from tclose.plain import escape_controls, join_lines
 
 
 class TcloseError(Exception):
@@ -33,9 +33,8 @@ class TcloseError(Exception):
     def describe(self) -> str:
         """The whole message."""
         # The name of a file or a column may hold lines that look like a message of ours.
-        where = escape_controls(self.where, lines=False)
-        head = f"{where}: {self.what}" if where else self.what
-        return f"{head}\n  Hint: {self.hint}" if self.hint else head
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return join_lines([head, *([f"  Hint: {self.hint}"] if self.hint else [])])
 
 
 class UsageError(TcloseError):
@@ -86,17 +85,17 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        line = f"{escape_controls(self.where, lines=False)}: {self.what}"
-        return f"{line}\n  Hint: {self.hint}" if self.hint else line
+        head = f"{self.where}: {self.what}"
+        return join_lines([head, *([f"  Hint: {self.hint}"] if self.hint else [])])
 
 
 class PolicyError(UsageError):
     """Everything that is wrong with a policy, reported at once."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], what: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        super().__init__(f"the policy has {count} problem{'s' if count != 1 else ''}")
+        super().__init__(what or f"the policy has {count} problem{'s' if count != 1 else ''}")
 
     def describe(self) -> str:
         """Every problem, each once with all its places."""
@@ -104,7 +103,7 @@ class PolicyError(UsageError):
         for problem in self.problems:
             places.setdefault((problem.what, problem.hint), []).append(problem.where)
         told = [Problem(", ".join(where), *said) for said, where in places.items()]
-        return "\n".join([f"{self.what}:", *(f"- {problem}" for problem in told)])
+        return "\n".join([join_lines([f"{self.what}:"]), *(f"- {problem}" for problem in told)])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
 CONTROLS = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufff9-\ufffb\ufffe\uffff]"
 )
-"""C0 (but the end of a line), C1, what turns the direction of text, and what XML cannot hold."""
+"""C0 (but the end of a line), C1, what changes the direction or form of text, and what XML cannot
+hold."""
 Written = int | float | str | Decimal | Fraction
 """What people write numbers as."""
 
@@ -31,6 +32,16 @@ def escape_controls(text: str, *, lines: bool = True) -> str:
     """
     text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text if lines else text.replace("\n", "\\n")
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """The lines of a text that is shown, each as one line, whatever names it holds.
+
+    >>> print(join_lines(["first", "not\\nthree"]))
+    first
+    not\\nthree
+    """
+    return "\n".join(escape_controls(line, lines=False) for line in lines)
 
 
 def exact(number: Written) -> Fraction:

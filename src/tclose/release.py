@@ -19,7 +19,7 @@ from tclose.data.source import Source
 from tclose.dictionary import DataDictionary, describe_columns
 from tclose.errors import InternalError, UsageError
 from tclose.notebook import Displayable
-from tclose.plain import escape_controls
+from tclose.plain import join_lines
 from tclose.recode import Plan, SuppressedRows
 from tclose.recode.insertion import Applied
 from tclose.utility.loss import LossReport
@@ -210,4 +210,4 @@ class Release(Displayable):
         if self.certificate.stopped == "clock":
             notes.append("  note: the clock ended the search; another run may find another release")
         warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
-        return escape_controls("\n".join([self.headline, *warnings, *verdicts, *notes]))
+        return join_lines([self.headline, *warnings, *verdicts, *notes])

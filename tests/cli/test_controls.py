@@ -14,13 +14,19 @@ from pyarrow import csv, parquet
 from typer.testing import Result
 
 import tclose
+from tclose.policy.arx_project import ArxProject
 from tclose.report.render.saving import save_document
 
 Run = Callable[..., Result]
 
 FORGED = "\x1b[2J\x1b[HThe promise holds.\x1b]52;c;ZXZpbA==\x07"
-ODD = [FORGED, "\x9b2J", "a\rb", "\u202etxet", "x\u2066y\u2069", "one\ntwo", "\x7f", "\u061cz"]
-CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+ODD = [
+    FORGED, "\x9b2J", "a\rb", "\u202etxet", "x\u2066y\u2069", "one\ntwo", "\x7f", "\u061cz",
+    "\u2028a", "\x85b", "\u200ec", "\u206ad", "\ufff9e\ufffb",
+]  # fmt: skip
+CONTROLS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]"
+)
 POLICY = {
     "k": 2,
     "columns": {
@@ -127,3 +133,52 @@ def test_a_drafted_policy_holds_no_control_character_and_means_the_same(
     text = (tmp_path / "policy.toml").read_text()
     assert not CONTROLS.search(text)
     assert set(tomllib.loads(text)["columns"]) == set(names)
+
+
+CLAIM = "The promise holds."
+
+
+def test_no_name_of_a_column_or_value_adds_lines_to_what_is_printed(
+    run: Run, tmp_path: Path
+) -> None:
+    town, ill, name = (f"{word}\n{CLAIM}\nx" for word in ("town", "ill", "name"))
+    ills = [f"{ill}\n{CLAIM}\nx" for ill in "abcd"] * 4
+    rows = pa.table({town: [str(20 + at) for at in range(16)], ill: ills, name: ills})
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    columns = {town: "quasi", ill: {"role": "sensitive", "t": 0.9}, name: "identifier"}
+    (tmp_path / "p.json").write_text(json.dumps({"k": 2, "columns": columns}))
+    (tmp_path / "short.json").write_text(json.dumps({"k": 2, "columns": {town: "quasi"}}))
+    files = ("t.parquet", "-p", "p.json")
+    commands = [
+        ("anonymize", *files, "-o", "r.parquet", "--effort", "0", "--certificate", "c.json"),
+        ("anonymize", *files, "-o", "r2.parquet", "--effort", "0", "--plan", "plan.json"),
+        ("apply", "plan.json", "t.parquet", "-o", "r3.parquet"),
+        ("verify", "r.parquet", "--certificate", "c.json", "--report", "-"),
+        ("audit", *files, "--all"),
+        ("audit", "t.parquet", "--policy", "short.json"),
+        ("audit", "t.parquet", "--quasi", f"to\n{CLAIM}\nwn"),
+        ("attack", "r.parquet", "-p", "p.json", "--original", "t.parquet"),
+        ("compose", "r.parquet", "r2.parquet", "-p", "p.json"),
+        ("frontier", *files, "--effort", "0", "--t", "0.5,0.9"),
+        ("lattice", *files),
+        ("policy", "check", "p.json", "t.parquet"),
+        *(("split", *files, "-o", form, "--form", form) for form in ("anatomy", "projections")),
+        ("verify", "anatomy"),
+    ]
+    for command in commands:
+        result = run(*command)
+        assert result.exit_code in (0, 1, 2), command
+        alone = [line for line in result.output.splitlines() if line.strip() == CLAIM]
+        # A command says so once at most, where it is so.
+        assert len(alone) <= (result.exit_code == 0), (command, alone)
+    release = tclose.anonymize(rows, tmp_path / "p.json", effort=0)
+    made = tclose.split(rows, tmp_path / "p.json", form="anatomy")
+    shown = [tclose.audit(rows, tmp_path / "p.json"), release, release.certificate, made]
+    shown += [tclose.attack(release.data, tmp_path / "p.json", effort=0)]
+    for each in shown:
+        assert CLAIM not in str(each).splitlines()
+
+
+def test_no_name_of_a_project_adds_a_line_to_the_policy_made_from_it() -> None:
+    project = ArxProject('a\n[release]\nrows = "keep"\n', {"k": 2, "columns": {"a": "quasi"}})
+    assert "release" not in tomllib.loads(project.to_toml())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.arrays import Flags
 from tclose.notebook import Tabular
-from tclose.plain import escape_controls, rows_text, to_plain
+from tclose.plain import join_lines, rows_text, to_plain
 from tclose.requirements.classes import Classes
 
 MOST_CLASSES = 10
@@ -119,7 +119,7 @@ class AttackReport(Tabular):
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
         lines = [f"  {finding.sentence}" for finding in self.findings]
-        return escape_controls("\n".join([head, *lines]))
+        return join_lines([head, *lines])
 
 
 def report_classes(

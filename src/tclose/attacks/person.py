@@ -27,7 +27,7 @@ from tclose.distance.registry import Attribute
 from tclose.errors import TcloseError, UsageError, nearest
 from tclose.hierarchy import Hierarchy
 from tclose.notebook import Drawable, Tabular
-from tclose.plain import classes_text, escape_controls, exact, rows_text, share_text
+from tclose.plain import classes_text, exact, join_lines, rows_text, share_text
 
 Shares = tuple[Fraction, ...]
 
@@ -100,7 +100,7 @@ class PersonBelief(Tabular, Drawable):
         return {**subject, **counted, "beliefs": self.records()}
 
     def __str__(self) -> str:
-        return escape_controls(" ".join(self.sentences))
+        return join_lines([" ".join(self.sentences)])
 
 
 def believe_of_person(

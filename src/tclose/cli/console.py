@@ -95,7 +95,7 @@ def stderr() -> Console:
 def say(text: str) -> None:
     """Prints one line on standard error unless `--quiet` is given, without markup."""
     if not SETTINGS.quiet:
-        stderr().print(text, markup=False)
+        stderr().print(escape_controls(text, lines=False), markup=False)
 
 
 def print_json(value: object) -> None:

@@ -16,6 +16,7 @@ from tclose.cli import console, options
 from tclose.cli.options import option
 from tclose.cli.progress import RELEASING
 from tclose.errors import PolicyError, UsageError
+from tclose.plain import join_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -283,9 +284,9 @@ def check(
     if as_json:
         console.print_json({"policy": str(policy), "problems": [], "notes": list(notes)})
         return
-    console.echo(f"{policy}: no problem found" + (f" with {file}" if file else ""))
+    console.echo(join_lines([f"{policy}: no problem found" + (f" with {file}" if file else "")]))
     for note in notes:
-        console.echo(f"Note: {note}")
+        console.echo(join_lines([f"Note: {note}"]))
 
 
 @policies.command("import-arx")

@@ -298,6 +298,9 @@ def split(
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
     """
+    from tclose.report.document import Paragraph
+    from tclose.report.render.terminal import render_parts
+
     options.refuse_taken((output,), force=force)
     sets = [
         [name.strip() for name in names.split(",") if name.strip()] for names in column_set or ()
@@ -332,7 +335,6 @@ def split(
         console.print_json(made.recount.to_json() | further)
         return
     show_recount(made.recount)
-    for warning in made.certificate.warnings or ():
-        console.stdout().print(f"Warning: {warning}", style="red", markup=False)
-    for note in made.notes:
-        console.stdout().print(f"Note: {note}", style="yellow", markup=False)
+    notes = [Paragraph(f"Warning: {each}", "bad") for each in made.certificate.warnings or ()]
+    notes += [Paragraph(f"Note: {each}", "note") for each in made.notes]
+    console.stdout().print(render_parts(notes))

@@ -18,6 +18,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tclose.errors import DataError
+from tclose.plain import escape_controls
 from tclose.policy.load import write_toml
 from tclose.small_files import MOST_BYTES
 
@@ -88,7 +89,7 @@ class ArxProject:
 
     def to_toml(self) -> str:
         """Returns the policy as TOML, with what is not carried over as comments."""
-        head = [f"# From the ARX project {self.name}."]
+        head = [f"# From the ARX project {escape_controls(self.name, lines=False)}."]
         head += [f"# Not carried over: {note}" for note in self.notes]
         return "\n".join(head) + "\n\n" + write_toml(self.policy)
 

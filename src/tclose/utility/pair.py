@@ -14,7 +14,7 @@ from tclose.data.alignment import Alignment, align
 from tclose.data.binding import BoundTable
 from tclose.distance.histogram import Counts, add_by_group
 from tclose.notebook import Tabular
-from tclose.plain import escape_controls, to_plain
+from tclose.plain import join_lines, to_plain
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Utility(Tabular):
         for measure in self.measures:
             value = "not defined" if measure.overall is None else f"{measure.overall:.4f}"
             lines.append(f"  {measure.name}: {value}{f' ({measure.note})' if measure.note else ''}")
-        return escape_controls("\n".join(lines))
+        return join_lines(lines)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tclose.data.io.records import SupersetRecord
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.notebook import Tabular
-from tclose.plain import escape_controls, rows_text
+from tclose.plain import join_lines, rows_text
 from tclose.policy.model import Policy
 from tclose.requirements import (
     Measurement,
@@ -137,11 +137,10 @@ class Audit(Tabular):
         } | ({"population_uniques": uniques.to_json()} if uniques else {})
 
     def __str__(self) -> str:
-        source = escape_controls(self.source, lines=False)
-        head = f"{source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
+        head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
         lines = [head, VERDICTS[self.holds]]
         lines += [f"  {item}" for item in self.requirements]
-        return escape_controls("\n".join([*lines, *(f"  note: {note}" for note in self.notes)]))
+        return join_lines([*lines, *(f"  note: {note}" for note in self.notes)])
 
 
 NameSupersets = Callable[[BoundTable], Sequence[SupersetRecord]]

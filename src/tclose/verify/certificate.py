@@ -20,7 +20,7 @@ from tclose.data.io.records import (
     VersionedRecord,
     json_hash,
 )
-from tclose.plain import escape_controls, rows_text
+from tclose.plain import join_lines, rows_text
 from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
@@ -305,7 +305,7 @@ class Certificate(Origin, CertifiedCounts):
                 f"{each.requirement} of {each.attribute}" if each.attribute else each.requirement
             )
             lines.append(f"  {about}: {each.required} asked, {each.achieved} attained")
-        return escape_controls("\n".join(lines))
+        return join_lines(lines)
 
 
 def certify(

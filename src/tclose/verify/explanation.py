@@ -16,7 +16,7 @@ from tclose.distance.histogram import Counts, whole
 from tclose.distance.registry import Attribute
 from tclose.errors import UsageError, nearest
 from tclose.notebook import Drawable, Tabular
-from tclose.plain import escape_controls
+from tclose.plain import join_lines
 from tclose.requirements.classes import Classes
 
 THE_TABLE = "the table"
@@ -138,7 +138,7 @@ class Explanation(Tabular, Drawable):
             f"  {move.mass} from {move.source} to {move.target}, cost {move.cost}"
             for move in self.moves
         ]
-        return escape_controls("\n".join(lines))
+        return join_lines(lines)
 
 
 def explain_class(

@@ -18,7 +18,7 @@ from tclose.data.io.counting import file_hash
 from tclose.data.io.records import Form, Layout, LayoutFile
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
-from tclose.plain import escape_controls
+from tclose.plain import join_lines
 from tclose.policy.columns import Column
 from tclose.policy.model import Policy, SearchSettings
 from tclose.verify.audit import Audit, audit_bound
@@ -120,7 +120,7 @@ class Recount:
             lines += [f"  {file}: {judged}" for judged in audit.requirements]
         wrong = [check for check in self.checks if check.confirmed is False]
         lines += [f"  {check.line}: {check.counted}" for check in wrong]
-        return escape_controls("\n".join(lines))
+        return join_lines(lines)
 
 
 def refuse_unjudged(policy: Policy, form: Form) -> None:

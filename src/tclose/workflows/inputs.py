@@ -278,8 +278,7 @@ def _name_columns(
     if not quasi:
         problems.append(Problem("quasi", "no quasi-identifier is named", "--quasi age,zip"))
     if problems:
-        listed = "\n".join(f"- {problem}" for problem in problems)
-        raise UsageError(f"the columns that were named do not fit {source.name}:\n{listed}")
+        raise PolicyError(problems, f"the columns that were named do not fit {source.name}")
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
     of_table, of_columns = _read_thresholds(thresholds, sensitive)
     roles |= {name: "quasi" for name in quasi}

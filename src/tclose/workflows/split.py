@@ -25,7 +25,7 @@ from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.errors import InternalError, UsageError, nearest
 from tclose.notebook import show_progress
-from tclose.plain import escape_controls
+from tclose.plain import join_lines
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
@@ -89,7 +89,7 @@ class Split:
     def __str__(self) -> str:
         warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
         notes = [f"  note: {note}" for note in self.notes]
-        return escape_controls("\n".join([str(self.recount), *warnings, *notes]))
+        return "\n".join([str(self.recount), join_lines([*warnings, *notes])])
 
 
 @show_progress
