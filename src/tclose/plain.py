@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
+MOST_DIGITS = 100
+"""Of a whole number in JSON; products of two are still numbers that a float can show."""
 CONTROLS = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufff9-\ufffb\ufffe\uffff]"
 )
@@ -130,6 +132,45 @@ def json_text(value: object) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     return escape_controls(text) + "\n"
+
+
+class AmbiguousJson(ValueError):  # noqa: N818
+    """JSON that programs read differently."""
+
+
+def parse_json(text: str, parse_float: Callable[[str], object] = float) -> Any:
+    """Plain values from JSON; raises AmbiguousJson where an object has a key twice, or a number is
+    beyond measure.
+
+    >>> parse_json('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    tclose.plain.AmbiguousJson: a key stands twice in one object
+    """
+
+    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise AmbiguousJson("a key stands twice in one object")
+        return found
+
+    def refuse(number: str) -> object:
+        raise AmbiguousJson("a number is none, or has hundreds or thousands of digits")
+
+    def read_integer(digits: str) -> object:
+        return int(digits) if len(digits) <= MOST_DIGITS else refuse(digits)
+
+    def read_float(number: str) -> object:
+        return refuse(number) if math.isinf(float(number)) else parse_float(number)
+
+    return json.loads(
+        text,
+        object_pairs_hook=build,
+        parse_int=read_integer,
+        parse_float=read_float,
+        parse_constant=refuse,
+    )
 
 
 def number_text(value: float) -> str:

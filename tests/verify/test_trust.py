@@ -184,6 +184,20 @@ def test_a_key_that_stands_twice_is_refused(run: Run, made: Made) -> None:
     assert verify(run, made)[0] == 2
 
 
+@pytest.mark.parametrize("number", ["9" * 4000, "9" * 101, "1e999", "NaN", "-Infinity"])
+@pytest.mark.parametrize("place", ["input_rows", "rows", "sizes.discernibility", "policy.k"])
+def test_numbers_beyond_measure_are_refused(run: Run, made: Made, place: str, number: str) -> None:
+    content = json.loads(made["certificate"].read_text())
+    *outer, last = place.split(".")
+    inner = content
+    for step in outer:
+        inner = inner[step]
+    inner[last] = "HERE"
+    made["certificate"].write_text(json.dumps(content).replace('"HERE"', number))
+    result = run("verify", made["release"], "--certificate", made["certificate"])
+    assert result.exit_code == 2 and "not a certificate" in result.stderr
+
+
 def test_columns_that_the_policy_does_not_know_are_refuted(run: Run, made: Made) -> None:
     content = json.loads(made["certificate"].read_text())
     content["loss"]["columns"]["invented"] = 0.0

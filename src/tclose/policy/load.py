@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tclose.distance.numbers import MisuseError, Part
 from tclose.distance.registry import DISTANCES
 from tclose.errors import PolicyError, Problem, nearest
-from tclose.plain import escape_controls
+from tclose.plain import AmbiguousJson, escape_controls, parse_json
 from tclose.policy.columns import ROLES, SYNONYMS, Column
 from tclose.policy.model import Policy
 from tclose.small_files import read_small_file
@@ -60,7 +60,7 @@ def policy_from(raw: Mapping[str, Any], base: str | Path) -> Policy:
 def read_raw(path: str | Path) -> dict[str, Any]:
     """Reads a policy file into plain values, with numbers as they were written."""
     place = Path(path)
-    parse: Callable[..., Any] = json.loads if place.suffix.lower() == ".json" else tomllib.loads
+    parse: Callable[..., Any] = parse_json if place.suffix.lower() == ".json" else tomllib.loads
     try:
         raw = parse(read_small_file(place).decode("utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:
@@ -77,6 +77,8 @@ def read_raw(path: str | Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         what = f"not valid TOML: {error}"
         hint = "correct that line, or draft a policy with `tclose init FILE`"
+    except AmbiguousJson as error:
+        what, hint = f"not valid JSON: {error}", "state each key once, and numbers that are meant"
     except RecursionError:
         what, hint = "nested too deeply", ""
     except ValueError:

@@ -22,7 +22,7 @@ from pydantic import (
 
 from tclose.data.io.files import write_text
 from tclose.errors import DataError, UsageError
-from tclose.plain import json_text
+from tclose.plain import json_text, parse_json
 from tclose.small_files import read_small_file
 from tclose.version import VERSION
 
@@ -127,18 +127,6 @@ class VersionedRecord(Record):
     def json_schema(cls) -> JsonObject:
         """The JSON Schema of the file."""
         return {"$schema": DRAFT, **cls.model_json_schema(by_alias=True)}
-
-
-def parse_json(text: str) -> object:
-    """Plain values from JSON; raises ValueError where an object has a key twice."""
-
-    def build(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("a key stands twice in one object")
-        return found
-
-    return json.loads(text, object_pairs_hook=build)
 
 
 def json_hash(value: JsonValue) -> str:
