@@ -119,8 +119,8 @@ class Release(Displayable):
             refuse_unholdable(place, rows.schema, lambda: source.n_rows)
             bound = self.audit.bound
             refuse_empty_texts(bound, bound.attributes, place, "a .parquet file")
-        beside = certificate if plan is None else plan
-        with write_together(place if isinstance(place, Path) else beside):
+        files = [path for path in (place, plan, certificate) if isinstance(path, str | Path)]
+        with write_together(*(files or [None])):
             if source.can_store(place):
                 source.save(place, check)
             else:

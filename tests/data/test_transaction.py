@@ -168,6 +168,38 @@ def test_two_at_once_are_refused_and_later_ones_are_not(tmp_path: Path) -> None:
     assert set(read_all(tmp_path)) == {"second"} and list_hidden(tmp_path) == []
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_what_belongs_to_one_output_is_not_written_by_another(tmp_path: Path, named: bool) -> None:
+    """Both would end well, and one release would stand beside the certificate of the other."""
+    certificate, told = tmp_path / "certificate.json", []
+
+    def intrude() -> None:
+        try:
+            with write_together(tmp_path / "b.csv"):
+                write_text(tmp_path / "b.csv", "b")
+                write_text(certificate, "of b")
+        except DataError as error:
+            told.append(str(error))
+
+    def begin_another() -> None:
+        other = threading.Thread(target=intrude)
+        other.start()
+        other.join()
+
+    with write_together(tmp_path / "a.csv", *([certificate] if named else [])):
+        if named:  # from the start, not only once it is written
+            begin_another()
+        write_text(certificate, "of a")
+        if not named:
+            begin_another()
+        write_text(tmp_path / "a.csv", "a")
+    assert len(told) == 1 and "certificate.json: another process is writing this" in told[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "certificate.json"]
+    assert certificate.read_text() == "of a"
+    intrude()
+    assert certificate.read_text() == "of b" and list_hidden(tmp_path) == []
+
+
 @forking
 def test_the_lock_goes_with_the_process_that_had_it(tmp_path: Path) -> None:
     ready, go = os.pipe(), os.pipe()

@@ -111,8 +111,9 @@ def anonymize(
     search |= {"population": population, "reading": reading}
     later = [DRAWING] if frontier else []
     later += [] if report is None else [ATTACKING, REPORTING]
-    with write_together(output), console.show_steps(*RELEASING, *later) as display:
-        options.refuse_taken(written, force=force)  # now that nobody else can write it
+    pages = (None if report is None else choose_file(report), dictionary)
+    with write_together(*written, *pages), console.show_steps(*RELEASING, *later) as display:
+        options.refuse_taken((*written, *pages), force=force)  # now nobody else can write them
         release = tclose.anonymize(
             file,
             policy,
@@ -239,8 +240,8 @@ def apply(
     inputs = (plan, file, policy, population, key_file)
     _refuse_dictionary(dictionary, inputs, (output, certificate))
     options.refuse_taken((output, certificate, dictionary), force=force, inputs=inputs)
-    with write_together(output), console.progress() as step:
-        options.refuse_taken((output, certificate), force=force)
+    with write_together(output, certificate, dictionary), console.progress() as step:
+        options.refuse_taken((output, certificate, dictionary), force=force)
         step("putting rows into the plan's classes")
         release = tclose.apply(
             made,

@@ -1,7 +1,8 @@
 """Files that appear together or not at all, and are written by one process at a time.
 
 Each file is first written into a private folder beside its target. A journal beside the first
-target, which is also the lock of that output, names the targets (and holds no value of any table).
+target, which is also the lock of that output, names the targets (and holds no value of any table);
+each other target has an empty file like it, as its lock.
 Once everything is written and checked, one line in it decides that the files are switched: what was
 there leaves, the first target first, and the new files take their places, the first target last. So
 that file, the release, is never there without its own certificate. The next process that writes to
@@ -32,12 +33,13 @@ _active: ContextVar[FileTransaction | None] = ContextVar("active transaction", d
 
 
 @contextmanager
-def write_together(first: object) -> Iterator[None]:
+def write_together(first: object, *others: object) -> Iterator[None]:
     """Makes all files written inside appear together at the end, or none of them if an error is
     raised.
 
-    The first is what the others belong to, and locked until then; what is no file has no lock.
-    Inside of another such block, the files appear when that ends.
+    The first is what the others belong to. All are locked until then, also those that are written
+    without being named here; what is no file has no lock. Inside of another such block, the files
+    appear when that ends.
     """
     if not isinstance(first, str | Path) or _active.get() is not None:
         yield
@@ -45,8 +47,10 @@ def write_together(first: object) -> Iterator[None]:
     transaction = FileTransaction(Path(os.path.realpath(first)))
     token = _active.set(transaction)
     try:
-        with _explain(first):
-            transaction.lock()
+        for path in (first, *others):
+            if isinstance(path, str | Path):
+                with _explain(path):
+                    transaction.lock(Path(os.path.realpath(path)))
         yield
         with _explain(first):
             transaction.commit()
@@ -96,32 +100,43 @@ def refuse_locked(path: str | Path) -> None:
 
 
 class FileTransaction:
-    """The files written so far, and their journal."""
+    """The files written so far, their locks, and their journal."""
 
     def __init__(self, first: Path) -> None:
         self.first = first
         self.folders: dict[Path, Path] = {}
         """The private folder of each target."""
-        self.place = first.with_name(f".{first.name}.journal")
-        self.journal: IO[bytes] | None = None
+        self.locks: dict[Path, IO[bytes]] = {}
 
-    def lock(self) -> None:
-        """Takes the lock, where there is a folder for it; raises where another process has it."""
-        while self.journal is None and self.first.parent.is_dir():
+    @property
+    def journal(self) -> IO[bytes]:
+        """The lock of the first file, which says what becomes of all."""
+        return self.locks[self.first]
+
+    def lock(self, target: Path) -> None:
+        """Takes the lock of a file, where there is a folder for it; raises where another process
+        has it.
+        """
+        if target != self.first and target not in self.locks:
+            if self.first not in self.locks:
+                return
+            self._note(target, "0")  # known before it is there: a kill may come in between
+        place = _journal_of(target)
+        while target not in self.locks and target.parent.is_dir():
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-            file = os.fdopen(os.open(self.place, flags, 0o600), "r+b", buffering=0)
+            file = os.fdopen(os.open(place, flags, 0o600), "r+b", buffering=0)
             try:
                 if not try_lock(file.fileno()):
                     what = "another process is writing this"
                     hint = "wait until it is done, or name another file"
-                    raise DataError(what, where=str(self.first), hint=hint)
+                    raise DataError(what, where=str(target), hint=hint)
                 # Whoever had the lock may have removed the file that was opened here.
-                if _is_file(self.place, file):
-                    _refuse_foreign(file, self.place)
-                    self.journal = file
+                if _is_file(place, file):
+                    _refuse_foreign(file, place)
+                    self.locks[target] = file
                     self._recover(file)
             finally:
-                if self.journal is not file:
+                if self.locks.get(target) is not file:
                     file.close()
 
     def stage(self, target: Path, write: Callable[[Path], T], *, is_folder: bool) -> T:
@@ -129,12 +144,12 @@ class FileTransaction:
         if any(target.is_relative_to(folder) for folder in self.folders.values()):
             return write(target)  # a part of what is being written
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.lock()
-        assert self.journal is not None
+        self.lock(self.first)
+        self.lock(target)
         self._discard(target)
         mark = secrets.token_hex(4)
         folder = _private_folder(target, mark)
-        self.journal.write(json.dumps([str(target), mark]).encode() + b"\n")
+        self._note(target, mark)
         self.folders[target] = folder  # known before it is there: a signal may come in between
         folder.mkdir(0o700)
         part = folder / target.name
@@ -156,7 +171,6 @@ class FileTransaction:
         others = [target for target in self.folders if target != self.first]
         if not self.folders:
             return
-        assert self.journal is not None
         if not others:
             _put(self.folders[self.first], self.first)
             return self._forget()
@@ -180,14 +194,13 @@ class FileTransaction:
         folders = list(self.folders.values())
         for target in list(self.folders):
             self._discard(target)
-        if self.journal is not None:
-            # First gone, then free: nobody can get the lock of a file that is about to go. Where
-            # something could not be removed, the next process finds it in the journal.
+        self._free_others()
+        if self.first in self.locks:
+            # Where something could not be removed, the next process finds it in the journal.
             if not any(folder.exists() for folder in folders):
-                with suppress(OSError):
-                    self.place.unlink()
-            self.journal.close()
-            self.journal = None
+                self._free(self.first)
+            else:
+                self.locks.pop(self.first).close()
 
     def _list_switches(self, others: list[Path]) -> list[tuple[Path, Path]]:
         """The moves to be made, the first target first."""
@@ -203,12 +216,28 @@ class FileTransaction:
 
     def _forget(self) -> None:
         """Marks everything staged so far as done."""
-        assert self.journal is not None
         for folder in {target.parent for target in self.folders}:
             _sync_folder(folder)
         for target in list(self.folders):
             self._discard(target)
+        self._free_others()
         self.journal.truncate(0)
+
+    def _note(self, target: Path, mark: str) -> None:
+        """Writes into the journal what the next process has to look for."""
+        self.journal.write(json.dumps([str(target), mark]).encode() + b"\n")
+
+    def _free_others(self) -> None:
+        for target in [known for known in self.locks if known != self.first]:
+            self._free(target)
+
+    def _free(self, target: Path) -> None:
+        """Removes a lock. First gone, then free: nobody can get the lock of a file that is about
+        to go.
+        """
+        with suppress(OSError):
+            _journal_of(target).unlink()
+        self.locks.pop(target).close()
 
     def _discard(self, target: Path) -> None:
         folder = self.folders.get(target)
@@ -229,6 +258,8 @@ class FileTransaction:
                 _put(folder, target)
         for target, folder in known:
             _remove(folder, target.name)
+        for target in {target for target, _ in filter(None, entries)} - self.locks.keys():
+            _remove_lock(_journal_of(target))
         journal.truncate(0)
 
 
@@ -256,6 +287,22 @@ def try_lock(file: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def _journal_of(target: Path) -> Path:
+    return target.with_name(f".{target.name}.journal")
+
+
+def _remove_lock(place: Path) -> None:
+    """Removes the lock of a file that a killed process has left, unless it is a journal, too."""
+    with suppress(OSError):
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with os.fdopen(os.open(place, flags), "r+b", buffering=0) as file:
+            known = os.fstat(file.fileno())
+            is_lock = stat.S_ISREG(known.st_mode) and known.st_size == 0
+            is_own = os.name != "posix" or known.st_uid == os.geteuid()
+            if is_lock and is_own and try_lock(file.fileno()) and _is_file(place, file):
+                place.unlink()
 
 
 def _private_folder(target: Path, mark: str) -> Path:

@@ -153,7 +153,7 @@ def publish(
     files = job.targets.files
     try:
         # A table that its engine keeps is there by now: what belongs to it follows at once.
-        with write_together(files[0] if files else None):
+        with write_together(*(files or [None])):
             try:
                 check = partial(_recount, job, draft, complete_origin(job, draft), stopped)
                 data, (audit, certificate) = _write(job, draft, check, stopped)
