@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from typing import NoReturn
 
 CRASHED = 70
 
 
 def main() -> None:
-    """Runs the command line; exit code 70, not 1, where its modules cannot be imported."""
+    """Runs the command line; exit code 70, not 1, where its modules cannot be imported, or an error
+    cannot even be reported.
+    """
     _open_closed_streams()
     try:
         from tclose.cli import main as run
@@ -19,11 +22,18 @@ def main() -> None:
         sys.exit(130)
     except Exception as error:
         reason = str(error) if isinstance(error, ImportError) else type(error).__name__
-        with suppress(OSError):
-            print(f"Error: tclose cannot start ({reason})", file=sys.stderr)
-            print("  Hint: install it again: pip install --force-reinstall tclose", file=sys.stderr)
-        sys.exit(CRASHED)
-    run()
+        hint = "install it again: pip install --force-reinstall tclose"
+        _give_up(f"tclose cannot start ({reason})", hint)
+    try:
+        run()
+    except Exception as error:
+        _give_up(f"tclose cannot go on ({type(error).__name__})", "give it more memory")
+
+
+def _give_up(what: str, hint: str) -> NoReturn:
+    with suppress(OSError):
+        print(f"Error: {what}\n  Hint: {hint}", file=sys.stderr)
+    sys.exit(CRASHED)
 
 
 def _open_closed_streams() -> None:

@@ -26,6 +26,7 @@ SOURCES = Path(tclose.__file__).parents[1]
         (tclose.UsageError("no such column", hint="name one"), 2),
         (MemoryError(), 2),
         (RuntimeError("can't start new thread"), 2),
+        (ImportError("duckdb.so: failed to map segment from shared object"), 2),
         (KeyboardInterrupt(), 130),
         (console.Terminated(), 143),
     ],
@@ -112,6 +113,23 @@ def test_what_cannot_be_imported_is_no_verdict() -> None:
     result = start(broken)
     assert result.returncode == 70
     assert "Traceback" not in result.stderr and "cannot start" in result.stderr
+
+
+def test_an_error_that_cannot_be_reported_is_no_verdict() -> None:
+    """As where memory is so short that the module which prints errors cannot be imported."""
+    broken = (
+        "import sys, tclose.__main__ as m\n"
+        "class Broken:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.startswith('rich'):\n"
+        "            raise SystemError('error return without exception set')\n"
+        "sys.meta_path.insert(0, Broken())\n"
+        "sys.argv[1:] = ['audit', 'none.csv', '--quasi', 'age']\n"
+        "m.main()"
+    )
+    result = start(broken)
+    assert result.returncode == 70 and "cannot go on (SystemError)" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")

@@ -321,8 +321,9 @@ def guard(command: F) -> F:
 
 def _lacks_memory(error: Exception) -> bool:
     """Whether the system had too little memory, in the words of Python or of an engine."""
-    if isinstance(error, RuntimeError):
-        return "can't start new thread" in str(error)
+    if isinstance(error, RuntimeError | ImportError):
+        known = ("can't start new thread", "failed to map segment")  # of a library
+        return any(words in str(error) for words in known)
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
 
 
