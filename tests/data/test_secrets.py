@@ -152,6 +152,18 @@ ADDRESSES = [
     "host=db user=ann password=HUSH",
     "dbname=clinic password='HUSH SH@'",
     "jdbc:oracle:thin:ann/HUSH@db:1521:x",
+    "postgresql//ann:HUSH@db/clinic",
+    "postgresql%3A//ann:HUSH@db/clinic",
+    "//ann:HUSH@db/clinic",
+    "ann:HUSH@db:5432",
+    "ann/HUSH@db:1521/x",
+    "md:clinic?motherduck_token=HUSH",
+    "Server=db;Database=clinic;User Id=ann;Password=HUSH;",
+    "DRIVER={PostgreSQL};SERVER=db;UID=ann;PWD=HUSH",
+    "password=HUSH host=db",
+    "PGPASSWORD=HUSH",
+    "abfss://people@store/x.csv?sas=HUSH",
+    "https://store/x.csv?X-Amz-Signature=HUSH&sig=HUSH",
 ]
 
 
@@ -204,6 +216,8 @@ def test_no_query_is_in_a_certificate(form: list[str], monkeypatch: pytest.Monke
     [
         ["a:b@c.csv"],
         ["--person=user=ann"],
+        ["--person", "password=1234;pwd=2"],
+        ["--prior", "?token=0.3", "--quasi", "a;b"],
         ["--query=SELECT 'x:y@z/' FROM t WHERE user = 1"],
         ["--query", "SELECT * FROM t WHERE page = 'http://ann:x@host/'"],
         ["--query=SELECT * FROM t WHERE page = 'http://ann:x@host/?key=1'"],

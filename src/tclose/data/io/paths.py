@@ -189,18 +189,32 @@ OTHER_ADDRESS = re.compile(
     re.IGNORECASE,
 )
 """Addresses that tclose neither reads nor writes."""
-CREDENTIALS = re.compile(r"(:/+[^:@/\s]*):.*@", re.DOTALL)
-"""A user and, up to the last @, a password in any address."""
+CREDENTIALS = re.compile(
+    r"((?:(?::|%3a|\bpostgres(?:ql)?)/+|//)[^:@/\s]*):.*@", re.IGNORECASE | re.DOTALL
+)
+"""A user and, up to the last @, a password in any address, also one that is mistyped."""
 OPTION = r"(?:--[\w-]+=|-[a-z])?"
-BARE = re.compile(rf"^({OPTION}[^\s:@/=]+):[^\s@/]+@(?=[\w.\[\]-]+(?::\d+)?/)")
+MACHINE = r"[\w.\[\]-]+"
+BARE = re.compile(
+    rf"^({OPTION}[^\s:@/=]+)(?::[^\s@/]+@(?={MACHINE}/)|[:/][^\s@/]+@(?={MACHINE}:\d+(?:/|$)))"
+)
 """The same without a scheme: ann:password@host:5432/database."""
 PAIR = r"(?:host|hostaddr|port|dbname|user|service|sslmode|password)\s*=\s*(?:'[^']*'|\S+)"
 CONNECTION = re.compile(rf"({OPTION})(?=.*password){PAIR}(?:\s+{PAIR})+\s*", re.IGNORECASE)
 """What PostgreSQL's own programs take in place of an address: host=db user=ann password=…"""
+SETTINGS = re.compile(
+    rf"({OPTION})(?:[^=;/]+=[^;]*;\s*)*(?:pg)?(?:password|passwd|pwd)\s*=.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The same as other libraries take it: Server=db;Password=…; or a password alone."""
 JDBC = re.compile(rf"^({OPTION}jdbc:\w*).*", re.IGNORECASE | re.DOTALL)
 SECRET_OPTION = re.compile(
-    r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*=)[^&;\s]*", re.IGNORECASE
+    r"([?&;](?:[\w.-]*(?:pass|pwd|secret|token|key|credential|signature)[\w.-]*|sig|sas)=)[^&;\s]*",
+    re.IGNORECASE,
 )
+
+VALUED = ("--person", "--prior")
+"""The options that give values of columns."""
 
 _concealed: dict[str, str] = {}
 """The URLs of the command line, with their passwords, by what stands there in their place."""
@@ -299,8 +313,8 @@ class Address:
 def refuse_foreign(path: str | Path) -> None:
     """Raises where a path is an address that tclose cannot use, without showing it."""
     text = str(path)
-    is_address = OTHER_ADDRESS.match(text) or CREDENTIALS.search(text) or BARE.match(text)
-    if is_address or CONNECTION.fullmatch(text):
+    known = (OTHER_ADDRESS.match, CREDENTIALS.search, BARE.match, SECRET_OPTION.search)
+    if any(find(text) for find in (*known, CONNECTION.fullmatch, SETTINGS.fullmatch)):
         raise UsageError(
             "this is an address, and neither a file nor a table that tclose can use",
             hint="name a file, or a table as postgresql://host/database#table; passwords of other "
@@ -325,8 +339,10 @@ def conceal(arguments: Sequence[str]) -> list[str]:
     _concealed.clear()
     before = ("", *arguments)
     parts = [
-        # What a database is asked is not shown anywhere, and must stay what it is.
-        (argument, "") if is_query(argument, before[at]) else _split_url(argument)
+        # What a database is asked is not shown anywhere, and must stay what it is, as must values.
+        (argument, "")
+        if is_query(argument, before[at]) or _is_value(argument, before[at])
+        else _split_url(argument)
         for at, argument in enumerate(arguments)
     ]
     _concealed.update((str(Address(url)), url) for _, url in parts if url)
@@ -338,15 +354,21 @@ def is_query(argument: str, before: str) -> bool:
     return before == "--query" or argument.startswith("--query=")
 
 
+def _is_value(argument: str, before: str) -> bool:
+    """Whether a command-line argument gives values of columns."""
+    return before in VALUED or argument.startswith(tuple(f"{option}=" for option in VALUED))
+
+
 def _split_url(argument: str) -> tuple[str, str]:
     """An argument as it may be shown, and the URL in it, if there is one."""
     start = ARGUMENT.match(argument)
     if start is None:
-        if found := CONNECTION.fullmatch(argument):
+        if found := CONNECTION.fullmatch(argument) or SETTINGS.fullmatch(argument):
             return f"{found[1]}host=… password=…", ""  # still known for what it is, and refused
         shown = JDBC.sub(r"\1:…", argument)
         shown = BARE.sub(r"\1:…@", CREDENTIALS.sub(r"\1:…@", shown), count=1)
-        return SECRET_OPTION.sub(r"\1…", shown) if "/" in argument else shown, ""
+        is_address = "/" in argument or ":" in argument
+        return SECRET_OPTION.sub(r"\1…", shown) if is_address else shown, ""
     url = argument[start.end() :]
     return f"{start[0]}{Address(url)}", url
 
