@@ -21,7 +21,7 @@ from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
 from tclose.data.recognize import find_codes, find_marks, find_patterns
 from tclose.errors import PolicyError
-from tclose.policy.draft import draft, list_questions
+from tclose.policy.draft import draft, list_doubtful, list_questions
 from tclose.policy.suggest import Profile, choose_widths, suggest
 from tclose.sample import hospital
 
@@ -237,6 +237,58 @@ def test_numbers_that_repeat_may_still_be_those_of_people() -> None:
     for name, role in (("insurance_id", "quasi"), ("customer_id", "identifier")):
         suggestion = suggest(Profile(name, "text", 2_000, 300, 0))
         assert suggestion.role == role and "does it identify people?" in suggestion.doubt
+
+
+def test_numbers_of_patients_that_look_like_diagnoses_are_never_released() -> None:
+    """P102443 has the form of an ICD-10 code; a column of such numbers was drafted as sensitive."""
+    numbers = [f"P{100_000 + 7 * (row // 2)}" for row in range(400)]
+    codes = [("I10", "E11.9", "J45.901")[row % 3] for row in range(400)]
+    table = pd.DataFrame({"Patienten-ID": numbers, "code": numbers, "Hauptdiagnose": codes})
+    columns, text = drafted(table.to_dict("list"))
+    assert columns["Patienten-ID"] == "identifier?"
+    assert role_of(columns["code"]) == role_of(columns["Hauptdiagnose"]) == "sensitive?"
+    assert list_doubtful(text) == ["Patienten-ID"]
+
+
+def test_a_number_that_stands_for_a_person_with_several_rows_may_be_the_subject() -> None:
+    """Otherwise five visits of one person pass for five people."""
+    table = pd.DataFrame(
+        {"patient_id": [row // 2 for row in range(60)], "sex": ["f"] * 20 + ["m"] * 40}
+    )
+    draft = tclose.draft_policy(table)
+    (question,) = draft.questions
+    assert "people are counted instead of rows" in question.text and "subject" in question.answers
+    answered = draft.answer({("patient_id", "role"): "subject"}).confirm()
+    assert tclose.audit(table, answered).requirements[0].achieved == 10
+    assert tclose.audit(table, draft.confirm()).requirements[0].achieved == 20
+    for column in ({"patient_id": list(range(60))}, {"phone_no": [row // 2 for row in range(60)]}):
+        assert "people are counted" not in drafted(column)[1]
+
+
+@pytest.mark.parametrize("name", ["design_weight", "surveyWeight", "fnlwgt", "Designgewicht"])
+def test_survey_weights_are_weights(name: str) -> None:
+    columns, _ = drafted({name: [0.5 + row / 7 for row in range(60)]})
+    assert columns[name] == "weight?"
+    columns, _ = drafted({"Körpergewicht": [50.5 + row for row in range(60)]})
+    assert role_of(columns["Körpergewicht"]) == "quasi?"
+
+
+def test_a_suggested_weight_has_to_be_confirmed_and_is_doubtful() -> None:
+    table = pd.DataFrame(
+        {"sex": ["f", "m"] * 30, "design_weight": [1 + row / 7 for row in range(60)]}
+    )
+    draft = tclose.draft_policy(table)
+    assert list_doubtful(draft.text) == ["design_weight"]
+    with pytest.raises(PolicyError, match="only suggested"):
+        tclose.audit(table, tomllib.loads(draft.text))
+    assert draft.confirm().columns["design_weight"].role == "weight"
+
+
+def test_a_draft_with_many_quasi_identifiers_says_what_they_cost() -> None:
+    many = {f"age{letter}": [20 + row % 40 for row in range(60)] for letter in "abcdefghijklm"}
+    assert "13 columns are suggested as quasi" in drafted(many)[1]
+    del many["agem"]
+    assert "columns are suggested as quasi" not in drafted(many)[1]
 
 
 def test_rooms_and_plain_numbers_are_no_diagnoses() -> None:

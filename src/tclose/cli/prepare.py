@@ -182,10 +182,12 @@ def init(
     write_text(output, suggested.text)
     if left := len(asked) - len(answers):
         are = "question is" if left == 1 else "questions are"
-        console.say(f"{left} {are} open: see its comments")
+        console.say(f"{left} {are} open: see the comments in {output}")
+    confirm = console.compose_command("policy", "confirm", output)
+    audit = console.compose_command("audit", file, "--policy", output)
     console.say(
-        f"{output}: read it, correct the roles and remove the question marks; "
-        f"then `tclose audit {file} --policy {output}`"
+        f"{output}: read it and correct the roles; remove the question marks, or confirm all that "
+        f"are left with `{confirm}`; then `{audit}`"
     )
 
 
@@ -195,7 +197,7 @@ def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
     """
     answers: dict[tuple[str, str], str] = {}
     for question in questions:
-        if answers.get((question.column, "role")) in ("identifier", "insensitive"):
+        if answers.get((question.column, "role"), "quasi") not in ("quasi", "sensitive"):
             continue
         try:
             if found := _ask_once(question):

@@ -18,16 +18,18 @@ from tclose.plain import Written, escape_controls, exact
 from tclose.policy.load import parse_policy, parse_toml, write_key, write_value
 from tclose.policy.model import Policy
 from tclose.policy.suggest import (
+    CROWDED,
     FEW,
     MANY,
     MONEY,
+    SUBJECT,
     Profile,
     choose_widths,
     suggest,
     suggest_hierarchy,
 )
 
-SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1""")
+SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive|weight)\?\1""")
 DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
 
 
@@ -59,6 +61,8 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
         if suggestion.doubt:
             text = f"{suggestion.reason}: {suggestion.role}? {suggestion.doubt}"
             roles = ("identifier", "quasi", "sensitive", "insensitive")
+            if SUBJECT in suggestion.doubt or suggestion.role == "weight":
+                roles = (*roles, "subject" if SUBJECT in suggestion.doubt else "weight")
             questions.append(Question(profile.name, "role", text, roles))
         if suggestion.role not in ("quasi", "sensitive") and not suggestion.doubt:
             continue
@@ -111,7 +115,7 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
         "",
         "[columns]",
     ]
-    plain, tables = [], []
+    plain, tables, quasi = [], [], 0
     for profile in profiles:
         suggestion = suggest(profile)
         role, mark = suggestion.role, "?"
@@ -120,11 +124,18 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
             role, mark, reason = given[profile.name, "role"], "", "your answer"
         elif suggestion.doubt:
             reason = f"{reason}. DOUBTFUL: {suggestion.doubt}"
-        if role in ("identifier", "insensitive"):
+        quasi += role == "quasi"
+        if role not in ("quasi", "sensitive"):
             plain.append(f'{write_key(profile.name)} = "{role}{mark}"  # {profile.facts}: {reason}')
         else:
             lines = _table(profile, f"{role}{mark}", reason, given)
             tables += ["", *lines]
+    if quasi > CROWDED:
+        head[-4:-4] = [
+            "#",
+            f"# {quasi} columns are suggested as quasi, and the more there are, the wider is every",
+            "# released value: make those that the recipients do not need identifiers.",
+        ]
     return "\n".join([*head, *plain, *tables, ""])
 
 
@@ -271,7 +282,7 @@ def list_doubtful(text: str) -> list[str]:
         if header := re.match(r"\[columns\.(.+)\]  #", line):
             column = header[1]
         if "DOUBTFUL" in line:
-            named = re.match(r"""("[^"]*"|[\w-]+) = ["'](identifier|insensitive)\b""", line)
+            named = re.match(r"""("[^"]*"|[\w-]+) = ["'](identifier|insensitive|weight)\b""", line)
             found.append(column if named is None else named[1])
     return list(dict.fromkeys(found))
 

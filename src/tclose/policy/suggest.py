@@ -51,7 +51,8 @@ SENSITIVE = _words(
     "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
     "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
     "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
-    "net_worth rating readmi sick union health(?!_?insur) disab injur handicap behinder gesundheit "
+    "net_worth rating readmi sick union vote voting bmi verweil liegedauer health(?!_?insur) disab "
+    "injur handicap behinder gesundheit "
     "sante salud saude salute gezondheid",
     "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
     "diagnostic krankheit erkrankung befund medikament behandlung therapie "
@@ -66,9 +67,22 @@ QUASI = _words(
     "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
     "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
     "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
-    "department abteilung insur versicher kasse payer taille poids",
+    "department abteilung insur versicher kasse payer taille poids municip district commun bezirk",
     "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
 )
+WEIGHT = re.compile(
+    r"(^|_)(design|survey|sampl(e|ing)|analysis|final|expansion|population|replicate|person)_?w(eigh)?t"
+    r"|(^|_)(p_?weight|wgt|fnlwgt|weighting|gewichtung|hochrechnung)|(survey|design|stichproben)_?gewicht"
+)
+"""Names of survey weights, not of what a person weighs."""
+PERSON_NUMBER = re.compile(
+    r"(^|_)(id|ids|uid|guid|uuid|pid|mrn|ssn|nhs|no|nr|num|key|patid|patnr|patientid|patient|person"
+    r"|client|kunde)(_|$)|number|nummer|kennung"
+)
+CONTACT = re.compile(
+    r"phone|telef|(^|_)tel(_|$)|mobil|handy|fax|house|haus|street|account|konto|iban"
+)
+"""Names of numbers that people share, or that are not those of persons."""
 POSTCODE = re.compile(r"(^|_)(zip|plz|post_?code|post_?leitzahl|postal|code_?postal|cap(_|$))")
 CODE = re.compile(
     r"(^|_)(zip|plz|cap|icd|cpt|drg|fips|tract|nuts|lau|ags|insee|area|ward|region|district|gemeinde"
@@ -78,6 +92,7 @@ CODE = re.compile(
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
 MONEY = "amounts of money"
+SUBJECT = 'with "subject" as its role, people are counted instead of rows'
 CODED = (
     "ICD-10 codes", "ICD-9 codes", "lists of ICD-10 codes", "lists of ICD-9 codes", MONEY
 )  # fmt: skip
@@ -85,6 +100,8 @@ CODED = (
 FEW = 0.2
 """The share of distinct values below which a column hardly names people."""
 MANY = 100
+CROWDED = 12
+"""The number of quasi-identifiers beyond which a draft warns of the loss."""
 UNIQUE = 0.95
 BANDS = 12
 """The approximate number of finest intervals for nine tenths of the rows."""
@@ -184,6 +201,8 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
         f"{look} ({f'{share:.0%}' if share >= 0.01 else 'under 1%'})" for look, share in shares
     ]
     if shares[0][0] in CODED:
+        if shares[0][0] != MONEY and _is_person_number(profile):
+            return None  # P102443 is also written like a code of ICD-10
         if profile.is_nearly_unique and shares[0][0] != MONEY:
             reason = f"almost every value is unique, although the values look like {found[0]}"
             return Suggestion("identifier", reason, "does it identify people, or is it sensitive?")
@@ -193,14 +212,28 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
     return Suggestion("identifier", reason, doubt)
 
 
+def _is_person_number(profile: Profile) -> bool:
+    """Whether the column is named like a number or key of persons, and like nothing else."""
+    word = profile.words
+    others = (SENSITIVE, QUASI, CONTACT)
+    is_number = IDENTIFIER.search(word) and PERSON_NUMBER.search(word)
+    return bool(is_number) and not any(other.search(word) for other in others)
+
+
 def _suggest_by_name(profile: Profile) -> Suggestion | None:
     word, share = profile.words, profile.distinct / max(profile.rows - profile.missing, 1)
+    if profile.kind == "number" and WEIGHT.search(word):
+        reason = "its name says that it is a survey weight"
+        return Suggestion("weight", reason, "is it one? a weight is released unchanged")
     is_sensitive, is_quasi = bool(SENSITIVE.search(word)), bool(QUASI.search(word))
     doubt = ""
     if IDENTIFIER.search(word):
         repeats = share < FEW and profile.rows >= 50
         if repeats:
             doubt = f"does it identify people? it has only {profile.distinct:,} values"
+        if profile.rows > 20 and share <= UNIQUE and _is_person_number(profile):
+            link = "; if it does" if doubt else "do its values stand for people? if so"
+            doubt = f"{doubt}{link}, some have several rows: {SUBJECT}"
         if not (repeats and (is_sensitive or is_quasi)):
             return Suggestion("identifier", "its name says that it identifies a person", doubt)
     if is_sensitive and not (profile.kind == "date" and is_quasi):
@@ -240,11 +273,12 @@ def suggest_hierarchy(profile: Profile) -> list[str]:
                 '# hierarchy = { builtin = "birth_dates" }  # by year, 5, 10 and 20 years',
                 '# age_on = "YYYY-MM-DD"  # or ages on a day that you name, in place of dates',
             ]
-        return ['# hierarchy = { dates = ["month", "year", "5 years", "decade", "20 years"] }']
+        return ['# hierarchy = { dates = ["month", "quarter", "year", "5 years", "decade"] }']
     if profile.kind == "code":
         if re.search(r"(^|_)zip", profile.words):
             return ['# hierarchy = { builtin = "us_zip" }  # three digits, small areas as 000']
-        return ["# hierarchy = { prefix = [3, 2, 0] }  # characters kept at each level"]
+        why = "characters kept at each level; without it, codes are ranges of numbers"
+        return [f"# hierarchy = {{ prefix = [3, 2, 0] }}  # {why}"]
     if profile.kind == "text" and POSTCODE.search(profile.words):
         kept = "characters kept; of different lengths, so what is cut off is one star"
         return [f"# hierarchy = {{ prefix = [3, 2, 1] }}  # {kept}"]
