@@ -40,7 +40,7 @@ def test_attacks_are_told_in_words() -> None:
     result = run("attack", "release.csv", "--policy", "policy.toml")
     assert result.exit_code == 0, result.stderr
     assert "homogeneity" in result.stdout and "2 rows" in result.stdout
-    assert "Not tried" in result.stdout
+    assert "Not tried" in result.stdout and "given with --original" in result.stdout
     assert "flu" not in result.stdout and "[30, 31]" not in result.stdout
 
 

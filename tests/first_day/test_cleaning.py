@@ -80,6 +80,19 @@ def test_an_audit_counts_cleaned_values_and_says_so() -> None:
     assert any("cost was cleaned before counting" in note for note in audit.notes)
 
 
+def test_notes_on_cleaning_say_only_what_changed() -> None:
+    table = pd.DataFrame({"born": ["04.03.1950", "05.03.1950"] * 2, "sex": ["f", "m", "?", "f"]})
+    born = {"role": "quasi", "date_format": "%d.%m.%Y"}
+    sex = {"role": "sensitive", "t": 1, "nulls": ["?"]}
+    policy = {"columns": {"born": born, "sex": sex}}
+    notes = tclose.audit(table, policy).notes
+    assert "born was cleaned before counting (dates read as %d.%m.%Y): 4 rows changed" in notes
+    marks = "1 mark of missing values): 1 row changed, 3 different values became 2"
+    assert f"sex was cleaned before counting ({marks}" in notes
+    clean = table.replace({"sex": {"?": "f"}})
+    assert not any(note.startswith("sex") for note in tclose.audit(clean, policy).notes)
+
+
 def test_the_certificate_records_what_cleaning_did() -> None:
     table = make_table()
     release = tclose.anonymize(table, rules(), method="mondrian")

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tclose
+from tclose.errors import UsageError
 from tclose.recode.nearest import find_nearest_classes
 from tclose.recode.shapes import read_shapes
 from tclose.recode.values import Released
@@ -127,3 +129,19 @@ def test_missing_values_and_strangers_go_only_where_they_are_covered() -> None:
     shapes = read_shapes([Released("n", "interval", ("[1, 9]", "*"))], bound)
     beyond = find_nearest_classes(shapes, cells, 4, beyond=True).tolist()
     assert [[c for c in row if c >= 0] for row in beyond] == [[1, 0], [0, 1], [1, 0]]
+
+
+def test_a_plan_that_no_row_fits_says_which_columns_are_beyond_it() -> None:
+    """All admissions of a new year lie beyond those that the plan was made from."""
+    made = pa.table({"day": [1, 2, 3, 4], "town": list("abab"), "ill": list("xyxy")})
+    policy = {"k": 2, "columns": {"day": "quasi", "town": "quasi", "ill": "insensitive"}}
+    plan = tclose.anonymize(made, policy, method="mondrian").plan
+    assert plan is not None
+    new = pa.table({"day": [11, 12, 3], "town": list("abc"), "ill": list("xyx")})
+    with pytest.raises(UsageError, match=r"3 rows fit none, 0 would break it") as refused:
+        tclose.apply(plan, new)
+    assert "day (2 rows), town (1 row)" in str(refused.value)
+    both = pa.concat_tables([made, new])
+    assert (
+        "Values beyond those of the plan: day in 2 rows" in tclose.apply(plan, both)._repr_html_()
+    )

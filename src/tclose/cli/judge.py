@@ -229,7 +229,7 @@ def sign(
     """Sign a certificate with a private key; `verify --key` checks the signature.
 
     The signature covers every entry, including the hash of the release, and is added to the
-    certificate. Needs `pip install 'tclose[sign]'`.
+    certificate. Needs the extra `sign` of the package.
     """
     from tclose.verify.certificate import Certificate
     from tclose.verify.signature import sign_certificate

@@ -21,6 +21,7 @@ from tclose.data.encode.columns import NUMBER
 from tclose.data.encode.labels import is_label
 from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
 from tclose.errors import DataError, PolicyError, Problem, UsageError
+from tclose.plain import rows_text
 from tclose.policy.cleaning import ColumnCleaning
 from tclose.policy.model import Policy
 
@@ -40,10 +41,12 @@ def apply_cleanings(source: Source, policy: Policy) -> Source:
     cleaned = {name: column for name, column in found.items() if column is not None}
     if not cleaned:
         return source
-    told = [_describe(name, rules[name], column) for name, column in cleaned.items()]
+    notes = [
+        _describe(name, rules[name], each) for name, each in cleaned.items() if each.changed_rows
+    ]
     return replace(
         source.replace_values(cleaned),
-        notes=(*source.notes, *told),
+        notes=(*source.notes, *notes),
         max_cells=source.max_cells,
         cleaned=cleaned,
         original=source,
@@ -129,10 +132,11 @@ def _fit_type(value: object, kind: pa.DataType) -> Any:
 
 def _describe(name: str, rule: ColumnCleaning, column: CleanedColumn) -> str:
     counts = column.describe()
+    before, after = counts["values_before"], counts["values_after"]
+    fewer = f", {before:,} different values became {after:,}" if before != after else ""
+    changed = rows_text(counts["changed_rows"])
     return (
-        f"{name} was cleaned before counting ({rule.describe_cleaning()}): "
-        f"{counts['changed_rows']:,} rows changed, {counts['values_before']:,} different values "
-        f"became {counts['values_after']:,}"
+        f"{name} was cleaned before counting ({rule.describe_cleaning()}): {changed} changed{fewer}"
     )
 
 

@@ -284,7 +284,8 @@ class ColumnCleaning(Part):
 
     def _list_steps(self) -> Iterator[str]:
         if self.nulls:
-            yield f"marks of missing values: {len(self.nulls):,}"
+            n_marks = len(self.nulls)
+            yield f"{n_marks:,} mark{'' if n_marks == 1 else 's'} of missing values"
         if self.decimal:
             yield f"decimals after {self.decimal!r}"
         if self.date_format:

@@ -7,7 +7,7 @@ How a row finds its class, what is widened for it and which rows are outside: re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Applied:
     """Classes that are released as more than the plan says, so that they cover their rows."""
     changed: tuple[str, ...] = ()
     """The columns whose hierarchy is not the one that the plan was made with."""
+    beyond: Mapping[str, int] = field(default_factory=dict)
+    """By column, how many rows have a value beyond all that the plan releases; 0 is left out."""
 
 
 def insert_cells(
@@ -77,7 +79,10 @@ def insert_cells(
     recoding = incoming.recode(wide, label)
     outside = int(bound.cells.rows[choice[:, 0] < 0].sum())
     held_back = recoding.loss.left_out - outside
-    return recoding, Applied(plan.way, outside, held_back, int(changed[used].sum()))
+    beyond = {each.column.name: int(bound.cells.rows[~each.inside].sum()) for each in shapes}
+    beyond = {name: rows for name, rows in beyond.items() if rows}
+    n_widened = int(changed[used].sum())
+    return recoding, Applied(plan.way, outside, held_back, n_widened, beyond=beyond)
 
 
 def _insert_by_levels(

@@ -189,6 +189,9 @@ def _list_notices(release: Release) -> Iterator[str]:
     if release.left_out:
         outside = f", {release.outside:,} of them are outside the plan" if release.outside else ""
         yield f"{rows_text(release.left_out)} left out{outside}."
+        if release.applied is not None and release.applied.beyond:
+            beyond = (f"{name} in {rows_text(n)}" for name, n in release.applied.beyond.items())
+            yield f"Values beyond those of the plan: {', '.join(beyond)}."
     if (applied := release.applied) is not None:
         if applied.widened:
             yield f"Widened to cover their new rows: {classes_text(applied.widened)}."
@@ -216,7 +219,8 @@ def _list_notices(release: Release) -> Iterator[str]:
 def _describe_recoding(release: Release) -> Iterator[str]:
     """Yields sentences on the chosen method, and on recoding that is not class by class."""
     if release.outcome is not None and release.outcome.why:
-        yield f"Chosen: {release.outcome.why}."
+        method, _, reason = release.outcome.why.partition(": ")
+        yield f"Method: {method}{f' ({reason})' if reason else ''}."
     if (target := release.certificate.target) is not None:
         weights = (f"{name} {float(Fraction(each)):g}" for name, each in target.weights.items())
         yield f"Columns weighted by information on {target.column}: {', '.join(weights)}."
@@ -274,6 +278,9 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     if quiet:
         parts.append(_tabulate("Attacks that found nothing", quiet))
     parts += [Paragraph(f"Not tried: {reason}", "aside") for reason in report.not_tried]
+    if report.not_tried:
+        words = "Further tables are given with --original, --other or --population."
+        parts.append(Paragraph(words, "aside"))
     return parts
 
 

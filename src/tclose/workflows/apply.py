@@ -8,6 +8,7 @@ from typing import Any
 
 from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.errors import UsageError
+from tclose.plain import rows_text
 from tclose.recode import Plan, insert_cells
 from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Release
@@ -62,8 +63,14 @@ def apply(
     people = count_population(bound, population, reading)
     recoding, applied = insert_cells(bound, plan, people)
     if not (recoding.label >= 0).any():
-        what = "no row fits a class of the plan and keeps the promise; nothing was written"
-        raise UsageError(what, where=bound.source.name, hint="anonymize the new table by itself")
+        what = (
+            f"no row fits a class of the plan and keeps the promise ({applied.outside:,} rows fit "
+            f"none, {applied.held_back:,} would break it); nothing was written"
+        )
+        listed = ", ".join(f"{name} ({rows_text(rows)})" for name, rows in applied.beyond.items())
+        beyond = f"; columns with values beyond the plan's: {listed}" if listed else ""
+        hint = f"anonymize the new table by itself{beyond}"
+        raise UsageError(what, where=bound.source.name, hint=hint)
     applied = replace(applied, changed=find_changed_hierarchies(plan, bound))
     job = Job(data, reading, bound.source, bound.policy, targets, command, people, key)
     draft = draft_recoding(
