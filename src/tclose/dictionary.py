@@ -192,8 +192,12 @@ def describe_treatment(
         done = policy.name_level(name, levels[name])
     elif column.role == "quasi":
         done = "made coarser" if values is None else values.describe()
-    is_told = with_cleaning and column.cleaning_keys
-    return f"{column.describe_cleaning()}; then {done}" if is_told else done
+    if not column.cleaning_keys:
+        return done
+    cleaned = column.describe_cleaning() if with_cleaning else "cleaned"
+    if done == AS_IT_IS:
+        return f"{cleaned}; not generalized"
+    return f"{cleaned}; then {done}" if with_cleaning else done
 
 
 def _describe_column(

@@ -21,7 +21,7 @@ def test_its_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, "docs/reference/learn.md", "exec"), {"__name__": "docs"})
     shown = capsys.readouterr().out
     (named,) = re.findall(r"intervals such as (\[.*?\])", code)
-    assert named in shown and "k-anonymity: 5 asked" in shown
+    assert named in shown and "k-anonymity: 5 required" in shown
 
 
 def test_every_parameter_is_told_on_the_page_and_in_the_docstring() -> None:

@@ -34,7 +34,7 @@ from tclose.report.render.saving import render_page, save_document
 from tclose.report.render.terminal import write_plain_text
 from tclose.report.sections.findings import ABOUT_T, ENDED, PRESETS
 from tclose.sample import write_hospital
-from tclose.verify.recheck import Check
+from tclose.verify.recheck import Check, recheck
 
 RELEASE = [
     "glance", "promise", "columns", "before-and-after", "risk", "spread", "worst", "attacks",
@@ -124,8 +124,24 @@ def test_before_and_after_agree_with_the_audits(case: Any, tmp_path: Path) -> No
     ):
         assert gauge["before"].startswith(f"{one.achieved_text} (")
         assert (gauge["attained"], gauge["outcome"]) == (other.achieved_text, "kept")
-        assert gauge["asked"].split()[-1] == other.required
-    assert rows["identifier person"] == ["in the table", "removed or masked"]
+        assert gauge["required"].split()[-1] == other.required
+    assert rows["identifier person"] == ["in the table", "removed"]
+
+
+def test_a_report_on_persons_speaks_of_persons_and_of_what_cleaning_did() -> None:
+    """It spoke of rows that fit, and called rounded costs and pseudonyms released as they are."""
+    ages, costs = [20, 20, 30, 30, 40, 40, 50, 50], [149, 151, 249, 251] * 2
+    table = pa.table({"who": list("aabbccdd"), "age": ages, "cost": costs})
+    cost = {"role": "sensitive", "t": 1, "clean": {"round": 100}}
+    policy = {"k": 2, "columns": {"who": "subject", "age": "quasi", "cost": cost}}
+    release = tclose.anonymize(table, policy, method="mondrian")
+    text = write_plain_text(release.report(attacks=False))
+    assert "finds at least 2 persons that fit" in " ".join(text.split())
+    assert "cost: cleaned; not generalized" in text
+    entries = {entry.column: entry.treatment for entry in release.dictionary().columns}
+    assert entries["cost"] == "rounded to 100; not generalized"
+    checks = {check.line: check for check in recheck(release.certificate, release.audit, None)}
+    assert checks["smallest class, in persons"].counted == str(release.audit.k)
 
 
 def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_every_line_is_confirmed_or_said_to_need_the_original(
     assert len(json.loads(made["certificate"].read_text())["requirements"]) == 3
     about = [name for name in found if name.startswith(("k-anon", "t-close", "distinct"))]
     assert len(about) == 3
-    assert "0.25 asked" in next(found[n]["stated"] for n in about if n.startswith("t-"))
+    assert "0.25 required" in next(found[n]["stated"] for n in about if n.startswith("t-"))
 
 
 def test_hashes_are_those_of_the_files(made: Mapping[str, Path]) -> None:

@@ -179,7 +179,7 @@ class Gauge:
 
     name: str
     sentence: str
-    asked: str
+    required: str
     attained: str
     outcome: str
     tone: Tone
@@ -207,10 +207,17 @@ class Gauges:
         rows = []
         for gauge in self.entries:
             before = (gauge.before,) if self.compares else ()
-            row = (gauge.name, gauge.sentence, gauge.asked, *before, gauge.attained, gauge.outcome)
+            row = (
+                gauge.name,
+                gauge.sentence,
+                gauge.required,
+                *before,
+                gauge.attained,
+                gauge.outcome,
+            )
             rows.append(row)
         was = ("before",) if self.compares else ()
-        headings = ("promise", "in words", "asked", *was, "attained", "outcome")
+        headings = ("promise", "in words", "required", *was, "attained", "outcome")
         tones = tuple(gauge.tone for gauge in self.entries)
         return Table(self.caption, headings, tuple(rows), tones=tones)
 

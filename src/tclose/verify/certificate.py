@@ -304,7 +304,7 @@ class Certificate(Origin, CertifiedCounts):
             about = (
                 f"{each.requirement} of {each.attribute}" if each.attribute else each.requirement
             )
-            lines.append(f"  {about}: {each.required} asked, {each.achieved} attained")
+            lines.append(f"  {about}: {each.required} required, {each.achieved} attained")
         return join_lines(lines)
 
 

@@ -36,12 +36,13 @@ class Check:
 def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:
     """Every line of a certificate against a fresh count of the file."""
     stated = certificate
+    counted = "" if audit.bound.policy.subject is None else ", in persons"
     return (
         compare("sha256 of the file", stated.hashes.output, output_hash),
         *compare_policies(stated, audit.bound.policy),
         compare("rows", stated.rows, audit.rows),
         compare("classes", stated.classes, audit.classes),
-        compare("smallest class", stated.k, audit.k),
+        compare(f"smallest class{counted}", stated.k, audit.k),
         compare("the promise holds", stated.holds, audit.holds),
         *compare_requirements(stated.requirements, (each.record() for each in audit.requirements)),
         *_compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),

@@ -54,7 +54,7 @@ class RequirementRecord(Record):
         holds = {True: "holds", False: "fails", None: "not decided"}[self.holds]
         failing = f", {self.failing_classes} classes fail" if self.failing_classes else ""
         beside = f" beside {self.reference}" if self.reference else ""
-        return f"{self.required} asked, {attained} attained{beside}: {holds}{failing}"
+        return f"{self.required} required, {attained} attained{beside}: {holds}{failing}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class Verdict:
 
     def __str__(self) -> str:
         mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]
-        asked = f"{self.required} asked, " if self.required is not None else ""
-        attained = f"{self.title}: {asked}{self.achieved_text} attained (class {self.worst_class})"
+        required = f"{self.required} required, " if self.required is not None else ""
+        attained = f"{self.title}: {required}{self.achieved_text} attained (class {self.worst_class})"
         if self.required is None:
             return attained
         lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"

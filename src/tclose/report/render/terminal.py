@@ -149,7 +149,7 @@ def _render_gauge(gauge: Gauge) -> Iterator[RenderableType]:
         cells = ["█" if at < filled else "░" for at in range(FACT_BAR)]
         bar = "".join((*cells[:mark], "│", *cells[mark:])) + "  "
     before = f"; before: {gauge.before}" if gauge.before else ""
-    yield Text(f"  {bar}{gauge.asked} asked, {gauge.attained} attained{before}")
+    yield Text(f"  {bar}{gauge.required} required, {gauge.attained} attained{before}")
     yield Text(f"  {gauge.sentence}", "dim")
 
 

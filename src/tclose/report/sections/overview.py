@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tclose.dictionary import describe_treatment
 from tclose.distance.registry import DISTANCES
 from tclose.plain import classes_text, rows_text, share_text
 from tclose.report.document import Figure, Figures, Gauge, Gauges, Paragraph, Part, Section, Table
@@ -64,6 +65,7 @@ def describe_requirement(verdict: Verdict, subject: Subject) -> str:
     words = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=subject.show(verdict.attribute or ""),
         required=verdict.required or "",
+        rows="rows" if subject.now.audit.bound.policy.subject is None else "persons",
         reading=verdict.reading,
         quasi=join_names([subject.show(name) for name in subject.quasi]),
         scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
@@ -141,11 +143,11 @@ def _gauge(verdict: Verdict, subject: Subject) -> Gauge:
         place, mark = min(attained / end, 1.0) if end else 1.0, limit / end if end else 0.0
     was = subject.was(verdict)
     bound = "at least" if verdict.measurement.small_is_bad else "at most"
-    asked = verdict.required or ""
+    required = verdict.required or ""
     return Gauge(
         name=name_requirement(verdict, subject),
         sentence=describe_requirement(verdict, subject),
-        asked=f"{bound} {asked}" if limit is not None else asked,
+        required=f"{bound} {required}" if limit is not None else required,
         attained=verdict.achieved_text,
         outcome=write_outcome(verdict),
         tone="good" if verdict.holds else "note" if verdict.holds is None else "bad",
@@ -183,7 +185,11 @@ def make_before_section(subject: Subject) -> Section | None:
     ]
     known = {verdict.title for verdict in now.requirements}
     rows += [
-        (f"identifier {subject.show(verdict.attribute or '')}", "in the table", "removed or masked")
+        (
+            f"identifier {subject.show(verdict.attribute or '')}",
+            "in the table",
+            describe_treatment(now.bound, verdict.attribute or ""),
+        )
         for verdict in before.requirements
         if verdict.requirement == "identifiers-removed" and verdict.title not in known
     ]

@@ -176,7 +176,7 @@ class CombinationAnonymity(CombinationRequirement):
 
     name = "k-anonymity of combinations"
     topic = "Being one of many, {reading}"
-    sentence = "Someone who looks a person up {reading} finds at least {required} rows that fit."
+    sentence = "Someone who looks a person up {reading} finds at least {required} {rows} that fit."
     small_is_bad = True
     suggested = False
 

@@ -20,8 +20,8 @@ class KAnonymity(Requirement):
     key = "k"
     topic = "Being one of many"
     sentence = (
-        "Someone who knows a person's {quasi} finds at least {required} rows that fit, and cannot "
-        "tell which of them is the person's."
+        "Someone who knows a person's {quasi} finds at least {required} {rows} that fit, and "
+        "cannot tell which of them is the right one."
     )
     axis = "k"
     small_is_bad = True
