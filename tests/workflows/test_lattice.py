@@ -39,6 +39,20 @@ def rules_of(columns: int, t: str = "0.15") -> dict[str, Any]:
     return {"k": 3, "columns": quasi | {"ill": {"role": "sensitive", "t": t, "distance": "equal"}}}
 
 
+def test_columns_that_can_only_be_kept_or_hidden_are_named() -> None:
+    """A whole-column method without hierarchies hid everything and did not say why."""
+    table, rules = table_of(2), rules_of(2)
+    rules["columns"]["q1"] = "quasi"
+    release = tclose.anonymize(table, rules, method="optimal")
+    (note,) = release.notes
+    assert note.startswith("q1: without a hierarchy")
+    assert tclose.anonymize(table, rules, method="mondrian").notes == ()
+    words = str(summarize_lattice(tclose.lattice(table, rules)))
+    assert "q1: exact or hidden only" in words
+    assert tclose.anonymize(table, rules_of(2), method="optimal").notes == ()
+    assert "exact or hidden only" not in str(summarize_lattice(tclose.lattice(table, rules_of(2))))
+
+
 @pytest.mark.parametrize("suppression", ["0", "1/10"])
 def test_the_survey_agrees_with_the_searches(suppression: str) -> None:
     table, rules = table_of(3), rules_of(3)

@@ -63,7 +63,8 @@ def describe_lattice(survey: Survey) -> str:
     """Describes how many nodes keep the promise, and the best one."""
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
-        words += f", {len(survey.holding):,} of which satisfy the promise; "
+        keep = "satisfies" if len(survey.holding) == 1 else "satisfy"
+        words += f", {len(survey.holding):,} of which {keep} the promise; "
         have, them = ("has", "it") if len(survey.minimal) == 1 else ("have", "them")
         words += f"{len(survey.minimal):,} of these {have} no finer node below {them} that does"
     else:
@@ -100,6 +101,9 @@ def summarize_lattice(survey: Survey) -> list[Part]:
         Table("Levels", headings, rows, (1, 2)),
         Paragraph(describe_lattice(survey)),
     ]
+    if bare := [name for name, _, high in _list_bounds(survey) if high == 1]:
+        words = "exact or hidden only, as they have no hierarchy with levels between"
+        parts.append(Paragraph(f"{', '.join(bare)}: {words}.", "aside"))
     if survey.points:
         parts.append(_tabulate_heights(survey))
     if survey.minimal:

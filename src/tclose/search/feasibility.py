@@ -116,6 +116,17 @@ def foresee_one_class(problem: SearchProblem) -> Iterator[str]:
             yield f"{_tell_one_class(problem, title, t, least)}; {HINT}"
 
 
+def foresee_bare_columns(problem: SearchProblem) -> Iterator[str]:
+    """Says which columns a method that recodes whole columns can only keep or hide."""
+    columns = () if problem.objective.stars else problem.columns
+    bare = [each for each in columns if each.hierarchy is None and each.reach is None]
+    if names := ", ".join(each.name for each in bare if each.values > 2):
+        yield (
+            f"{names}: without a hierarchy a whole column is released as it is or hidden; "
+            "a hierarchy in the policy allows levels between"
+        )
+
+
 def _tell_one_class(problem: SearchProblem, title: str, t: Fraction, least: int) -> str:
     what = f"{title}: t = {float(t):g} needs classes of at least {rows_text(least)}"
     return f"{what}, so all {problem.n_rows:,} rows would be one class"

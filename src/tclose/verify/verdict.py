@@ -132,7 +132,9 @@ class Verdict:
     def __str__(self) -> str:
         mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]
         required = f"{self.required} required, " if self.required is not None else ""
-        attained = f"{self.title}: {required}{self.achieved_text} attained (class {self.worst_class})"
+        attained = (
+            f"{self.title}: {required}{self.achieved_text} attained (class {self.worst_class})"
+        )
         if self.required is None:
             return attained
         lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"

@@ -17,7 +17,7 @@ from tclose.notebook import show_progress
 from tclose.recode import Plan, mask_recoding, recode_and_repair
 from tclose.release import Release
 from tclose.search import Budget, Outcome, Progress
-from tclose.search.feasibility import foresee_one_class
+from tclose.search.feasibility import foresee_bare_columns, foresee_one_class
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
 from tclose.workflows.release.fragments import propose_in_parts
 from tclose.workflows.release.given import (
@@ -125,6 +125,8 @@ def anonymize(
         groups = find_earlier_groups(bound, given, given_key, job)
         task = GroupedTask.of_groups(groups, method or wishes.method, budget, target)
     notes = [] if task.start is None else [task.start.note]
+    if task.method.takes_objective and not task.method.local:
+        notes += foresee_bare_columns(task.problem)
     job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
