@@ -169,3 +169,10 @@ def test_a_report_on_a_screen_speaks_of_nothing_that_only_a_page_draws() -> None
     text = write_plain_text(tclose.audit_report(tclose.audit(table, rules)))
     assert "limit: " in text and "Lines between the bars mark the promised limits" in text
     assert not [word for word in ("dashed", "shaded", "drawn") if word in text]
+
+
+def test_an_explanation_of_the_first_attribute_names_the_others() -> None:
+    table = pa.table({"zip": ["1", "1", "2", "2"], "ill": list("abab"), "pay": [1, 2, 3, 4]})
+    policy = {"columns": {"zip": "quasi", "ill": "sensitive", "pay": "sensitive"}}
+    assert "--attribute: pay" in tclose.explain(table, policy).note
+    assert "--attribute" not in tclose.explain(table, policy, attribute="ill").note

@@ -206,6 +206,9 @@ def explain_class(
         )
     if column.missing == "any":
         notes.append("missing values are taken to be the value that makes the class worst")
+    if attribute is None and len(attributes) > 1:
+        others = ", ".join(other for other in attributes if other != name)
+        notes.append(f"further sensitive attributes, to be named by --attribute: {others}")
     return Explanation(
         number=at + 1,
         size=int(classes.class_rows[at]),
