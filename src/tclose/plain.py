@@ -146,13 +146,13 @@ def parse_json(text: str, parse_float: Callable[[str], object] = float) -> Any:
     {'a': [1, 2.5]}
     >>> parse_json('{"a": 1, "a": 2}')
     Traceback (most recent call last):
-    tclose.plain.AmbiguousJson: a key stands twice in one object
+    tclose.plain.AmbiguousJson: a key occurs twice in one object
     """
 
     def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise AmbiguousJson("a key stands twice in one object")
+            raise AmbiguousJson("a key occurs twice in one object")
         return found
 
     def refuse(number: str) -> object:

@@ -160,7 +160,7 @@ def test_a_folder_that_may_not_be_written_to(refused: Any) -> None:
 
 def test_the_demo_does_not_write_into_a_file(refused: Any) -> None:
     Path("file").write_text("")
-    refused("demo", "-o", "file", says=("file", "there is such a file"))
+    refused("demo", "-o", "file", says=("file", "the file exists already"))
 
 
 @pytest.mark.slow

@@ -258,7 +258,7 @@ def test_csv_files_with_another_header_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TcloseError, match=r"b\.csv: its header is not that of a\.csv"):
         open_source(tmp_path)
     (tmp_path / "b.csv").write_text("age;ill\n1;a\n")
-    with pytest.raises(TcloseError, match=r"separated otherwise"):
+    with pytest.raises(TcloseError, match=r"its delimiter is not that of"):
         open_source(tmp_path / "*.csv")
 
 

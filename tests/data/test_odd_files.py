@@ -101,7 +101,7 @@ def test_moments_too_fine_to_be_told_are_refused_without_quoting_one(
     table = pa.table({"age": fine, "ill": ["a", "b"]})
     assert tclose.audit(table, RULES).k == 2  # pandas tells them
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DataError, match="moments are told to the microsecond") as refused:
+    with pytest.raises(DataError, match="times are kept to the microsecond") as refused:
         tclose.audit(table, RULES)
     assert "123456789" not in f"{refused.value} {refused.value.__context__}"
 

@@ -78,7 +78,7 @@ def test_a_release_brings_its_population(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", [tclose.verify, tclose.attack])
 def test_without_a_release_a_policy_must_be_named(verb: Any) -> None:
-    with pytest.raises(UsageError, match="which policy"):
+    with pytest.raises(UsageError, match="no policy is given"):
         verb(TABLE)
 
 

@@ -387,7 +387,7 @@ def test_closing_and_opening_continues(
     assert again.bench.project.raw["k"] == 9
     page = settle(enter(again), "/open")
     assert "hospital.csv" in page and "k = 9" in page
-    with pytest.raises(tclose.UsageError, match="another studio works in this folder"):
+    with pytest.raises(tclose.UsageError, match="another studio is using this folder"):
         Studio(ServerSettings(folder))
     end(again)
     with pytest.raises(tclose.UsageError, match="about another table"):

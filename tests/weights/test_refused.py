@@ -54,7 +54,7 @@ def test_a_number_that_is_none_is_refused_without_its_value(role: str, values: A
 
 @pytest.mark.parametrize("values", [["p", None, "q", "r"], [1.0, float("nan"), 2.0, 3.0]])
 def test_a_row_of_nobody_is_refused(values: Any) -> None:
-    with pytest.raises(PolicyError, match="1 row names nobody"):
+    with pytest.raises(PolicyError, match="1 row has no person"):
         tclose.audit(table(values), rules(c="subject"))
 
 

@@ -226,7 +226,7 @@ def test_pseudonyms_are_known_again_by_the_stewards_key() -> None:
         raw, rules, key=b"the steward's", given=first.data, given_key="id", effort=0.1, seed=9
     )
     assert tclose.compose(again.data, first.data, rules, key="id").holds
-    with pytest.raises(tclose.DataError, match="no key stands in both"):
+    with pytest.raises(tclose.DataError, match="no key occurs in both"):
         tclose.anonymize(raw, rules, given=first.data, given_key="id", effort=0.1)
 
 

@@ -298,7 +298,7 @@ def test_rows_of_nobody_are_refused_in_parts(small_parts: None) -> None:
     table = counted(200)
     at = table.column_names.index("who")
     table = table.set_column(at, "who", pa.array([None, *table.column("who").to_pylist()[1:]]))
-    with pytest.raises(DataError, match="1 row names nobody in the subject column"):
+    with pytest.raises(DataError, match="1 row has no person in the subject column"):
         tclose.audit(table, rules_by("who", "subject"), reading=Reading(max_cells=50))
 
 

@@ -62,7 +62,7 @@ def explain(
     from tclose.report.fragments import draw_matrix, summarize_matrix
 
     if arcs and svg is None:
-        raise UsageError("arcs of what?", where="arcs", hint="name a picture with --svg")
+        raise UsageError("--arcs needs a picture", where="arcs", hint="name a picture with --svg")
 
     if svg is not None:
         options.refuse_picture(svg, (file, declared["policy"]), force=force)
@@ -193,7 +193,7 @@ def _refuse_given(given: Mapping[str, object], hint: str) -> None:
     """Raises where an option is given that has nothing to say here."""
     for name, value in given.items():
         if value not in (None, []):
-            raise UsageError("nothing is done with this option here", where=name, hint=hint)
+            raise UsageError("this option has no effect here", where=name, hint=hint)
 
 
 @console.guard

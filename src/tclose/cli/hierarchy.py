@@ -119,7 +119,7 @@ def builtin_command(
 
     if name is None:
         if output is not None:
-            raise UsageError("which hierarchy?", hint="name it before --output")
+            raise UsageError("no hierarchy is named", hint="name one before --output")
         rows = [(known, *describe_builtin(known)[:2]) for known in list_builtins()]
         console.print_table("Built-in hierarchies", ("name", "what it groups", "version"), rows)
         return
@@ -163,7 +163,7 @@ def _hierarchy(
 ) -> Hierarchy:
     if column is None:
         if policy is not None or built is not None:
-            raise UsageError("which column?", hint="name it with --column")
+            raise UsageError("no column is named", hint="name one with --column")
         return _from_file(file, reading)
     from tclose.data.binding import make_hierarchy
     from tclose.data.cleaning import apply_cleanings
@@ -183,7 +183,7 @@ def _hierarchy(
         raw = read_raw(policy)
     else:
         hint = "give --policy, or a builder such as --intervals 5,10,20"
-        raise UsageError("which hierarchy?", hint=hint)
+        raise UsageError("no hierarchy is given", hint=hint)
     checked, problems = parse_policy(raw)
     declared = None if checked is None else checked.columns.get(column)
     if declared is None and problems:
@@ -202,10 +202,10 @@ def _hierarchy(
 
 def _from_file(file: options.Place, reading: Reading) -> Hierarchy:
     if not isinstance(file, Path):
-        raise UsageError("which column?", where=file.name, hint="name it with --column")
+        raise UsageError("no column is named", where=file.name, hint="name one with --column")
     if reading != Reading(delimiter=reading.delimiter):
         raise UsageError(
-            "of a hierarchy file only the delimiter can be told; it is UTF-8 text without gaps",
+            "of a hierarchy file only the delimiter can be given; it is UTF-8 text without gaps",
             where=str(file),
             hint="if this is a table, name a column of it with --column",
         )

@@ -137,7 +137,9 @@ def verify(
         others |= {"--plan": plan, "--original": original}
         _verify_folder(file, policy, reading, others, key, as_json=as_json)
     if not against:
-        raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
+        raise UsageError(
+            "verify needs a policy or a certificate", hint="give --policy POLICY or --certificate C"
+        )
     if certificate is None and (key or plan or original):
         what = "a key, a plan or the original are compared with a certificate"
         raise UsageError(what, where="verify", hint="give --certificate C, too")

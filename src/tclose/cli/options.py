@@ -205,7 +205,7 @@ def declare_columns(
     """Reads the roles of columns from options; raises if none are given."""
     if policy is None and not quasi:
         raise UsageError(
-            "what are the columns?",
+            "neither a policy nor columns are given",
             hint="give --policy POLICY (draft one with `tclose init FILE`), "
             "or --quasi age,zip --sensitive disease",
         )
@@ -286,9 +286,9 @@ def refuse_taken(paths: Iterable[object], *, force: bool, inputs: Iterable[objec
             continue
         if path.is_file():
             hint = "choose another name, or overwrite it with --force"
-            raise UsageError("there is such a file already", where=str(path), hint=hint)
+            raise UsageError("the file exists already", where=str(path), hint=hint)
         if not path.absolute().parent.exists():
-            hint = "make it first, or have it made with --force"
+            hint = "create it first, or let --force create it"
             raise UsageError("there is no such folder", where=str(path.parent), hint=hint)
 
 

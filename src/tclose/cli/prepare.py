@@ -172,7 +172,7 @@ def init(
     asked = suggested.questions
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if ask and not on_terminal:
-        hint = "run it where you can type, without a pipe; or read the lines marked DOUBTFUL"
+        hint = "run it on a terminal, without a pipe; or read the lines marked DOUBTFUL"
         raise UsageError("there is no terminal to ask on", where="--ask", hint=hint)
     answers = _ask(asked) if on_terminal and ask is not False else {}
     suggested = suggested.answer(answers)

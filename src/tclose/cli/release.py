@@ -103,7 +103,10 @@ def anonymize(
     if frontier and report is None:
         raise UsageError("--frontier is a part of the report", hint="name one with --report")
     if frontier and given:
-        raise UsageError("--frontier knows no earlier releases", hint="leave it or --given out")
+        raise UsageError(
+            "--frontier does not take earlier releases into account",
+            hint="leave out --frontier or --given",
+        )
     if not attacks and report is None:
         raise UsageError("--no-attacks is about the report", hint="name one with --report")
     if on_interrupt not in ("ask", "keep", "drop"):

@@ -315,7 +315,7 @@ def find_keys(known: pa.Array, keys: pa.Array | pa.ChunkedArray, name: str) -> I
     at = pc.index_in(keys, value_set=known).fill_null(-1)
     result: Ints = at.to_numpy().astype(np.int64)
     if (result < 0).all():
-        raise DataError("no key stands in both tables", where=name)
+        raise DataError("no key occurs in both tables", where=name)
     return result
 
 
@@ -326,7 +326,7 @@ def read_keys(source: Source, key: str) -> pa.ChunkedArray:
         raise DataError(what, where=source.name, hint="name a column that both tables have")
     column = _read_column(source, key).cast(pa.string())
     if column.null_count or pc.count_distinct(column).as_py() < len(column):
-        what = f"column {key!r} does not tell rows apart: some keys are missing or stand twice"
+        what = f"column {key!r} does not tell rows apart: some keys are missing or occur twice"
         hint = "name a column with a value of its own for every row"
         raise DataError(what, where=source.name, hint=hint)
     return column

@@ -204,7 +204,7 @@ def refuse_empty_texts(
     for name in columns:
         if "" in bound.cells.dictionaries[name].labels:
             raise UsageError(
-                "such files cannot tell its empty texts from missing values",
+                "such files cannot distinguish its empty texts from missing values",
                 where=f"column {name!r}",
                 hint=f"write {instead}, or make them missing",
             )
@@ -307,7 +307,7 @@ class _Checker:
         """
         column = self.policy.columns[name]
         if column.missing == "forbid" and (lost := self.count_missing(name)):
-            hint = 'mend them, or say missing = "value" or "any"'
+            hint = 'correct them, or say missing = "value" or "any"'
             self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
         spec = self.policy.hierarchy_of(name)
         labels = (wide or self.dictionaries[name]).labels
@@ -348,7 +348,7 @@ def _check_distance(attribute: Attribute, dictionary: Dictionary) -> None:
     odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
     if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:
         what = f"{odd:,} of the {dictionary.known:,} distinct values are not finite numbers"
-        hint = "mend them, use equal, or say with --null which words mean a missing value"
+        hint = "correct them, use equal, or say with --null which words mean a missing value"
         raise UsageError(what, hint=hint)
     distance, _ = attribute.distance()
     reference = attribute.reference

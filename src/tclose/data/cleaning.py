@@ -104,7 +104,7 @@ def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array 
         return pa.array([_fit_type(value, kind) for value in found], kind)
     except (pa.ArrowException, ValueError, OverflowError):
         what = f"a cleaned value does not fit the column's type ({kind})"
-        hint = "whole numbers stay whole: choose whole numbers to round to, and to put in places"
+        hint = "whole numbers stay whole: choose whole numbers to round to, and as replacements"
         raise UsageError(what, where=f"{where}.clean", hint=hint) from None
 
 
@@ -112,7 +112,7 @@ def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:
     """The ages; raises if someone is born after the day on which ages are counted."""
     if lost := ages.null_count - dates.null_count:
         what = f"{lost:,} of {len(dates) - dates.null_count:,} distinct values give no age"
-        hint = "choose a day after all births, and mend dates that cannot be true"
+        hint = "choose a day after all births, and correct dates that cannot be true"
         raise PolicyError([Problem(f"{where}.age_on", what, hint)])
     return ages
 
@@ -165,7 +165,7 @@ class ReadForm(NamedTuple):
 FORMS = (
     ReadForm("age_on", _is_number, "give no age", "say how births are written (date_format)"),
     ReadForm("date_format", _is_date, "are no dates of this form", "add their form to the list"),
-    ReadForm("decimal", _is_number, "are no numbers of this form", "mend them"),
+    ReadForm("decimal", _is_number, "are no numbers of this form", "correct them"),
 )
 
 

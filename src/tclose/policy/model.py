@@ -456,8 +456,8 @@ class Policy(Displayable, PolicyRequirements):
                 raise MisuseError(what, f"use exact, or leave {self.columns[name].limits[0]} out")
         if self.limited and self.release.leftover == "root":
             raise ValueError(
-                f'release.leftover: "root" says nothing of {self.limited[0]!r}, which may not be '
-                "generalized so far"
+                f'release.leftover: "root" generalizes {self.limited[0]!r} further than the policy '
+                "allows"
             )
         return self
 

@@ -39,7 +39,7 @@ def assign_classes(bound: BoundTable, plan: Plan) -> PlanAssignment:
         return _assign_by_levels(bound, plan)
     if not plan.cuts:
         raise UsageError(
-            "the plan tells its classes, but neither cuts nor levels that lead to them",
+            "the plan lists its classes, but neither the cuts nor the levels that lead to them",
             where="plan",
             hint='make it by "mondrian", "optimal" or "incognito"',
         )
@@ -66,7 +66,7 @@ def recall_classes(bound: BoundTable, plan: Plan) -> Ints:
         own = plan.own_rows.recall(bound)
         if own is None:
             what = "the plan was made from other rows, or from other columns of these"
-            hint = "plans of mondrian, optimal and incognito lead other rows to classes, too"
+            hint = "plans of mondrian, optimal and incognito also assign other rows to classes"
             raise UsageError(what, where="plan", hint=hint)
         return own
     plan.refuse_other_columns(bound)

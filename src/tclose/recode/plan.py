@@ -158,7 +158,7 @@ class Plan(VersionedRecord):
         """Raises where a table has other quasi-identifiers than this recodes."""
         mine = {released.column for released in self.columns}
         if set(bound.classes.quasi) != mine:
-            what = "the plan recodes other quasi-identifiers than the table has"
+            what = "the quasi-identifiers of the plan are not those of the table"
             raise UsageError(what, where="plan", hint=f"it recodes {', '.join(sorted(mine))}")
 
     @property

@@ -128,10 +128,12 @@ class Method:
             names = sorted({f"{each.name} of {each.attribute}" for each in unjudged})
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
-            reasons.append("does not know (n, t)-closeness")
+            reasons.append("does not support (n, t)-closeness")
         hinders = constraints.supersets and (problem.classes.persons is not None or problem.limited)
         if hinders and self.supersets and not self.any_requirement:
-            reasons.append("knows (n, t)-closeness of rows only, and where nothing is limited")
+            reasons.append(
+                "supports (n, t)-closeness of rows only, and without limits of generalization"
+            )
         if not constraints.monotone and not constraints.supersets and not self.any_requirement:
             reasons.append("needs a promise that merging classes keeps")
         if problem.objective.given and not self.takes_objective:

@@ -123,7 +123,7 @@ def _lock(project: Path) -> int:
         raise UsageError(what, where=str(project), hint=hint) from None
     if not try_lock(file):
         os.close(file)
-        what, hint = "another studio works in this folder", "end it, or choose another --project"
+        what, hint = "another studio is using this folder", "end it, or choose another --project"
         raise UsageError(what, where=str(project), hint=hint)
     return file
 

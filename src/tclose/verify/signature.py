@@ -28,7 +28,7 @@ def sign_certificate(certificate: Certificate, key: str | Path) -> Certificate:
     crypto = _load_library()
     private = _read_key(key, lambda text: crypto.load_pem_private_key(text, None))
     if not isinstance(private, crypto.Ed25519PrivateKey):
-        raise DataError("this is no private Ed25519 key", where=str(key), hint=MAKE)
+        raise DataError("this is not a private Ed25519 key", where=str(key), hint=MAKE)
     signature = SignatureRecord(
         public_key=_write(private.public_key().public_bytes_raw()),
         value=_write(private.sign(_list_signed(certificate))),
@@ -48,7 +48,7 @@ def check_signature(certificate: Certificate, key: str | Path | None) -> tuple[C
     crypto = _load_library()
     public = _read_key(key, crypto.load_pem_public_key)
     if not isinstance(public, crypto.Ed25519PublicKey):
-        raise DataError("this is no public Ed25519 key", where=str(key), hint=MAKE)
+        raise DataError("this is not a public Ed25519 key", where=str(key), hint=MAKE)
     if signature is None:
         return (Check(LINE, "none", "a signature is asked for (--key)", False),)
     if signature.public_key != _write(public.public_bytes_raw()):
@@ -77,7 +77,7 @@ def _read_key(path: str | Path, parse: Any) -> Any:
         what = f"the key cannot be read ({error.strerror})"
         raise DataError(what, where=str(path), hint=f"make one: {MAKE}") from None
     except (ValueError, TypeError):
-        what = "this is no key in PEM without a password"
+        what = "this is not a PEM key without a password"
         raise DataError(what, where=str(path), hint=f"make one: {MAKE}") from None
 
 

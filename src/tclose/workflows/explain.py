@@ -91,9 +91,9 @@ def explain_fragments(
     found = make_matrix(bound.classes, constraints, bound.attributes)
     if found is None:
         raise UsageError(
-            "fragments are of two sensitive columns whose t is promised by ordered or numeric "
+            "fragments need two sensitive columns with t by ordered or numeric "
             "distances, without missing values or weights",
             where="policy",
-            hint="state t of two columns of numbers, and of no other",
+            hint="state t at exactly two columns of numbers",
         )
     return found

@@ -139,7 +139,7 @@ def require_policy(data: Any, policy: PolicyLike | None) -> PolicyLike:
     found = policy_for(data, policy)
     if found is None:
         raise UsageError(
-            "which policy? Only a Release brings its own",
+            "no policy is given, and only a Release contains its own",
             where="policy",
             hint="give the policy's file, a Policy, or the Release that anonymize returned",
         )
@@ -164,7 +164,9 @@ def name_arguments(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
             if args:
                 raise UsageError(
-                    "tables that could be swapped are named", where="arguments", hint=example
+                    "these tables must be passed by name, as they could be swapped",
+                    where="arguments",
+                    hint=example,
                 )
             return function(*args, **kwargs)
 
@@ -300,7 +302,7 @@ def _read_thresholds(
     wrong = [name for name in given if name not in THRESHOLDS]
     if wrong or len(given) < len(pairs) or "" in given.values():
         raise UsageError(
-            f"thresholds are told as k=5,t=0.2, each of {', '.join(THRESHOLDS)} at most once",
+            f"thresholds are written as k=5,t=0.2, each of {', '.join(THRESHOLDS)} at most once",
             where="fail_under",
             hint=nearest(wrong[0], THRESHOLDS) if wrong else "",
         )

@@ -138,7 +138,7 @@ def split(
         raise UsageError("no columns are added to several tables", where="release.add", hint=hint)
     if bound.policy.release.formulas == "quote":
         hint = "write .parquet or .arrow files, which no program takes for formulas"
-        what = "nothing is quoted in several tables"
+        what = "formulas are not quoted in several tables"
         raise UsageError(what, where="release.formulas", hint=hint)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)

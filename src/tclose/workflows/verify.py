@@ -96,7 +96,7 @@ def check_origin(
     applied = certificate.way is not None
     made = None if plan is None or applied else plan.provenance
     if original is not None and made is None:
-        what = "which table a release was made from is said in its plan"
+        what = "only the plan states which table a release was made from"
         hint = "give its plan, too (--plan PLAN)"
         if applied:
             hint = "this one was made by the plan of an earlier release: leave the table out"

@@ -104,7 +104,7 @@ def test_a_query_and_its_values(database: Any, run: Any, home: Path) -> None:
     _, err = run("audit", "policy.toml", "--query", query, "-p", "policy.toml", exit_code=2)
     assert "no database to ask" in err
     _, err = run("audit", database.url(), "-p", "policy.toml", exit_code=2)
-    assert "which table" in err
+    assert "the address names no table" in err
 
 
 def test_a_lattice_of_a_table_in_a_database(database: Any, run: Any, home: Path) -> None:

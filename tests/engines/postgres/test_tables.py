@@ -221,5 +221,5 @@ def test_a_query_needs_a_database_without_a_table(database: Any) -> None:
     for wrong in (database.url("people"), "file.csv", pa.table({"a": [1], "b": [2]})):
         with pytest.raises(UsageError, match="no database to ask"):
             tclose.audit(wrong, quasi="a", sensitive="b", reading=asking)
-    with pytest.raises(UsageError, match="which table"):
+    with pytest.raises(UsageError, match="the address names no table"):
         tclose.audit(database.url(), quasi="a", sensitive="b")

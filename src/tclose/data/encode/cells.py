@@ -97,7 +97,9 @@ def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | 
     if table is None:
         return None
     if table.num_rows == 0:
-        raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
+        raise DataError(
+            "the table has no rows", where=source.name, hint="check that it is the right file"
+        )
     dictionaries, codes, rows = _encode_table(table, columns)
     del table
     return merge_equal(dictionaries, codes, rows)[0]
@@ -184,13 +186,13 @@ def refuse_uncounted(role: str, name: str, rows: int) -> None:
     """Raises if some rows have no valid count, weight or person."""
     where = f"column {name!r}"
     if rows and role == "subject":
-        what = f"{rows:,} row{' names' if rows == 1 else 's name'} nobody"
-        hint = "give each its person, or leave these rows out"
-        raise DataError(f"{what} in the subject column", where=where, hint=hint)
+        what = f"{rows:,} row{' has' if rows == 1 else 's have'} no person in the subject column"
+        hint = "give each row its person, or leave these rows out"
+        raise DataError(what, where=where, hint=hint)
     if rows:
         wanted = "whole number from 1 on" if role == "count" else "positive number"
         what = f"{rows:,} row{' has' if rows == 1 else 's have'} no {wanted} in the {role} column"
-        hint = "mend or leave out these rows; a missing value is no number"
+        hint = "correct or leave out these rows; a missing value is not a number"
         raise DataError(what, where=where, hint=hint)
 
 

@@ -186,7 +186,7 @@ def _refuse_too_fine(column: pa.ChunkedArray, name: str) -> None:
         try:
             import pandas  # noqa: F401
         except ImportError:
-            what = "moments are told to the microsecond here, and some are finer"
+            what = "times are kept to the microsecond, and some are finer"
             hint = "round them (or use Python with pandas installed)"
             raise DataError(what, where=f"column {name!r}" if name else "", hint=hint) from None
 
@@ -347,7 +347,7 @@ def _number_masks(
             node = hierarchy.index(label)
             members.append(np.flatnonzero((hierarchy.ancestors[leaf] == node).any(axis=1)))
     if not all(len(below) for below in members):
-        hint = "such a group tells nothing by which it could be counted"
+        hint = "use groups that contain values of the table"
         raise UsageError("a group has no exact value below it in the table", hint=hint)
     members.append(np.arange(len(known)))
     return np.array([*code, len(groups)], dtype=np.int64), tuple(members)
@@ -367,7 +367,7 @@ def read_reference(column: Column, name: str, base: Path) -> dict[str, Fraction]
         rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
         for value, share in rows[1:]:
             if value.strip() in shares:
-                raise DataError("a value stands twice", where=where)
+                raise DataError("a value occurs twice", where=where)
             shares[value.strip()] = exact(share)
         refuse_shares(shares)
     except (OSError, UnicodeDecodeError):

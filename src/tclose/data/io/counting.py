@@ -217,6 +217,6 @@ def coarsen_times(table: pa.Table) -> pa.Table:
                 table = table.set_column(at, field.name, table.column(at).cast(coarse))
             except pa.ArrowInvalid:
                 if is_time:
-                    what, hint = "times of day are told to the microsecond", "round them"
+                    what, hint = "times of day are kept to the microsecond", "round them"
                     raise DataError(what, where=f"column {field.name!r}", hint=hint) from None
     return table

@@ -326,7 +326,7 @@ def refuse_address(path: str | Path) -> None:
     """Raises where a file is wanted: the password would be a part of its name."""
     refuse_foreign(path)
     if SCHEME.match(str(path)):
-        raise UsageError("a file is wanted here, not a table in a database", hint="name a file")
+        raise UsageError("this must be a file, not a table in a database", hint="name a file")
 
 
 def hide_passwords(arguments: Sequence[str]) -> list[str]:

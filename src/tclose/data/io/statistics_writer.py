@@ -60,7 +60,7 @@ def refuse_in_statistics(path: str | Path, schema: pa.Schema) -> None:
             what = "a Stata or SPSS file cannot have this name: a letter, then letters and digits"
             raise DataError(what, where=where, hint="rename it, or " + INSTEAD)
         if column.name.lower() in seen:
-            what = "a Stata or SPSS file cannot tell names by capital letters"
+            what = "a Stata or SPSS file does not distinguish names by capital letters"
             raise DataError(what, where=where, hint="rename it, or " + INSTEAD)
         seen.add(column.name.lower())
         own = column.type.value_type if types.is_dictionary(column.type) else column.type

@@ -134,16 +134,16 @@ def refuse_masking(problem: SearchProblem) -> None:
     constraints, what = problem.constraints, ""
     hint = 'leave search.masking out, or use "auto"'
     if problem.objective.loss in SIZES:
-        what = "knows losses of columns only"
+        what = "supports losses of columns only"
         hint = f"leave search.masking out, or search.loss = {problem.objective.loss!r}"
     elif any(each.kind != ConstraintKind.EMD or each.need for each in constraints.compiled):
-        what = "knows k-anonymity and t-closeness by earth mover's distances only"
+        what = "supports k-anonymity and t-closeness by earth mover's distances only"
     elif constraints.uncompiled or problem.classes.cell_weight is not None:
-        what = "knows k-anonymity and t-closeness of rows only"
+        what = "supports k-anonymity and t-closeness of rows only"
     elif any(each.values > MOST_VALUES for each in problem.classes.attributes.values()):
-        what = f"knows attributes of at most {MOST_VALUES:,} values"
+        what = f"supports attributes of at most {MOST_VALUES:,} values"
     elif problem.classes.masked:
-        what = "knows sensitive columns in which no value is missing, and none a group of others"
+        what = "supports sensitive columns without missing values and groups only"
         hint = "leave search.masking out, or the rows without an exact value"
     if what:
         raise UsageError(f"masking {what}", where="search.masking", hint=hint)

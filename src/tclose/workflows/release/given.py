@@ -218,7 +218,7 @@ def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population:
     if isinstance(bound, TableSummary):
         wrong, hint = "the table is in parts", "allow more cells in one place (--cells)"
     elif targets.plan is not None:
-        wrong, hint = "a plan knows nothing of earlier releases", "leave --plan out"
+        wrong, hint = "a plan does not take earlier releases into account", "leave --plan out"
     elif bound.source.rewrites or (targets.output and bound.source.can_store(targets.output)):
         wrong = "its engine rewrites the table by itself"
         hint = "give a file or a frame in memory, and write a file"
@@ -230,7 +230,7 @@ def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population:
         wrong = "rows that are left out would be told from those that are not"
         hint = 'say leftover = "drop" in [release]'
     if wrong:
-        what = f"no release can be made beside earlier ones here: {wrong}"
+        what = f"no release can be made together with earlier ones here: {wrong}"
         raise UsageError(what, where="given", hint=hint)
 
 

@@ -100,7 +100,11 @@ class Targets:
         if bound.source.can_store(self.output):
             if policy.release.formulas == "quote" and is_text_file(self.output):
                 hint = "name a .parquet folder, or a file that is written without the engine"
-                raise UsageError("engines quote no formulas", where="release.formulas", hint=hint)
+                raise UsageError(
+                    "an engine that writes the release itself does not quote formulas",
+                    where="release.formulas",
+                    hint=hint,
+                )
             bound.source.refuse_taken(self.output)
         refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
 

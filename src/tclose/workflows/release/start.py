@@ -37,7 +37,7 @@ class Start:
 def refuse_start(plan: object, *, given: Any) -> None:
     """Raises where a search cannot start from what was given."""
     if not isinstance(plan, Plan):
-        what, hint = "what a search starts from is a plan", "release.plan, or Plan.load(path)"
+        what, hint = "a search starts from a plan", "release.plan, or Plan.load(path)"
         raise UsageError(what, where=START, hint=hint)
     if given is not None:
         what = "a search within the groups of earlier releases does not start from a plan"

@@ -72,7 +72,7 @@ class RelationSource(DuckSource):
     def _batches(self) -> Any:
         for name, kind in self.types.items():
             if kind.startswith(UNTOLD):
-                what = f"values of type {kind} cannot be told outside the database"
+                what = f"values of type {kind} cannot be read outside the database"
                 hint = "cast it to VARCHAR first"
                 raise DataError(what, where=f"column {name!r}", hint=hint)
         return super()._batches()

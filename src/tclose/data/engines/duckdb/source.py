@@ -61,7 +61,7 @@ COMPLAINTS = (
         "its line ends are mixed, or a quote stands where none belongs",
         "save it again with one kind of line end",
     ),
-    ("quote", "a quoted field is not closed properly", "mend the quotes"),
+    ("quote", "a quoted field is not closed properly", "correct the quotes"),
 )
 """How the engine's complaints are recognized, what they mean, and what to do."""
 
@@ -266,7 +266,7 @@ def _explain(error: duckdb.Error, name: str, lines_before: int, *, several: bool
     where = f"{name}, line {int(line[1]) + lines_before}" if line else name
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         what = f"{fields[2]} fields where the header has {fields[1]}"
-        return DataError(what, where=where, hint="mend that row, or give --delimiter")
+        return DataError(what, where=where, hint="correct that row, or give --delimiter")
     for sign, what, hint in COMPLAINTS:
         if re.search(sign, message):
             return DataError(what, where=where, hint=hint)
@@ -280,7 +280,7 @@ def _too_little(message: str, name: str) -> DataError:
     """
     if "max_temp_directory_size" in message:
         hint = "make room, name a larger folder in TMPDIR, or give more with --memory"
-        return DataError("not enough space on the disk to put counts aside", where=name, hint=hint)
+        return DataError("not enough space on the disk for the counts", where=name, hint=hint)
     sizes = USED.search(message)
     more, used, most = (bytes_of(size) or 0 for size in sizes.groups()) if sizes else (0, 0, 0)
     hint = "give more with --memory"

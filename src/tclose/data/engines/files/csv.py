@@ -140,7 +140,7 @@ def _refuse_unlike(files: Files, dialects: Sequence[Dialect]) -> None:
             hint = "the files of a table have the same columns in the same order"
             raise DataError(what, where=str(path), hint=hint)
         if dialect.delimiter != first.delimiter:
-            what = f"its fields are separated otherwise than in {files.paths[0].name}"
+            what = f"its delimiter is not that of {files.paths[0].name}"
             hint = "give --delimiter if one was guessed wrong, or write all files alike"
             raise DataError(what, where=str(path), hint=hint)
 

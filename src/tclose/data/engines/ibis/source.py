@@ -83,7 +83,7 @@ class IbisSource(Source):
         with explain_errors(self.name):
             made = self._release(translation)
             if int(made.count().to_pyarrow().as_py()) != translation.rows:
-                what = "the backend does not find the rows again that it has counted"
+                what = "the backend no longer finds the rows that it counted"
                 hint = "has the table changed? Otherwise write it to a file and release that"
                 raise DataError(what, where=self.name, hint=hint)
         return made

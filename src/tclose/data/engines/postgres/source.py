@@ -256,7 +256,7 @@ def open_table(link: PostgresLink, table: tuple[str, ...]) -> PostgresSource:
     """A table, as a link sees it."""
     if not table:
         hint = "add #schema.table to the address, or --query"
-        raise UsageError("which table?", where=link.where, hint=hint)
+        raise UsageError("the address names no table", where=link.where, hint=hint)
     name = ".".join(quote_name(part) for part in table)
     with link.read() as cursor:
         (there,) = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
@@ -290,7 +290,7 @@ def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
     """Raises where no such new table (without a schema: of no columns) can be made: tries it."""
     if not address.table:
         hint = "add #table or #schema.table to the address"
-        raise UsageError("which table is to be written?", where=str(address), hint=hint)
+        raise UsageError("the address names no table to write", where=str(address), hint=hint)
     pg.refuse_long(address.table, address.name)
     with _writing(PostgresLink(address, writes=True)) as (_, cursor):
         known = pg.fetch_known_types(cursor)

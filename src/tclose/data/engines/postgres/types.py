@@ -200,7 +200,7 @@ def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]
 def refuse_long(names: Iterable[str], where: str) -> None:
     """Raises where the database would cut a name short."""
     if any(len(name.encode()) > LONGEST_NAME or "\0" in name for name in names):
-        what = f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes"
+        what = f"PostgreSQL allows no names of more than {LONGEST_NAME} bytes"
         hint = "choose another"
         raise DataError(what, where=where, hint=hint)
 
@@ -232,7 +232,7 @@ def _make_storable(name: str, values: pa.Array) -> pa.Array:
     try:
         return values if kind == wanted else values.cast(wanted)
     except pa.ArrowInvalid:
-        what = "PostgreSQL tells moments to the microsecond, and some here are finer or too far off"
+        what = "PostgreSQL stores times to the microsecond, and some here are finer or too far off"
         hint = "round them, or write a .parquet file"
         raise DataError(what, where=f"column {name!r}", hint=hint) from None
 

@@ -173,9 +173,9 @@ def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool
         raise DataError(what, where=place.name, hint=hint)
     across, end = follow_runs(runs)
     if end == INSIDE:
-        raise DataError("a quoted field is not closed", where=place.name, hint="mend the quotes")
+        raise DataError("a quoted field is not closed", where=place.name, hint="correct the quotes")
     if end == WRONG:
-        hint = "mend the quotes"
+        hint = "correct the quotes"
         raise DataError("text stands beside a quoted field", where=place.name, hint=hint)
     return across
 

@@ -53,7 +53,7 @@ COMPLAINTS = {
         ("MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV"),
         (
             "a row has not as many fields as the header, or its quotes are wrong",
-            "mend that row, or give --delimiter",
+            "correct that row, or give --delimiter",
         ),
     ),
 }
@@ -103,7 +103,7 @@ def schema_of(frame: DataFrame, name: str) -> pa.Schema:
                 schema_of(frame.select(get_column(column)), name)
             raise
         (field,) = frame.schema.fields
-        what = f"Spark cannot hand out values of type {field.dataType.simpleString()}"
+        what = f"Spark cannot return values of type {field.dataType.simpleString()}"
         hint = "cast the column, or drop it"
         raise DataError(what, where=f"{name}, column {field.name!r}", hint=hint) from None
 

@@ -200,7 +200,7 @@ class SparkSource(Source):
                 found = check(read_place(part, Reading(delimiter=self.delimiter)))
                 if not part.move(target):
                     refuse_there(target)
-                    hint = "who may write there?"
+                    hint = "check who may write there"
                     raise DataError("cannot be written", where=target.text, hint=hint)
             except BaseException:
                 with suppress(ConnectionError, Py4JError):  # Spark may be gone
@@ -288,7 +288,7 @@ def make_source(
 def refuse_there(target: SparkPath) -> None:
     """Raises where there is something already."""
     if target.exists():
-        what = "there is something already, and Spark replaces nothing"
+        what = "this exists already, and Spark overwrites nothing"
         hint = "name another folder, or remove this one"
         raise DataError(what, where=target.text, hint=hint)
 
