@@ -1,10 +1,10 @@
-"""Runs pages that can be followed, and draws the gallery's: python docs/pages.py [PAGE …]
+"""Runs the code of pages, and draws the pictures of the gallery: python docs/pages.py [PAGE …]
 
-A page is run from top to bottom in an empty folder. A block that names a file (```toml title=…) is
-written there, `python` blocks share their names, and in `sh` blocks every line is a command of ours
-which ends with exit code 0, or with the one that its comment says (`# exit code 1`). Every line of
-a `text` block stands in what the block before it printed. Each picture that a page shows must be
-made by the page itself.
+A page is run from top to bottom in a folder. A block that names a file (```toml title=…) is
+written there, `python` blocks share their names, and in `sh` blocks every line is a tclose command
+that ends with exit code 0, or with the one in its comment (`# exit code 1`). Every line of a `text`
+block must occur in the output of the block before it, and every line of a `csv` block without a
+title in a CSV file of the folder. A page must make each picture that it shows.
 """
 
 from __future__ import annotations
@@ -59,25 +59,28 @@ def run_page(page: Path, folder: Path) -> dict[str, str]:
                 printed = "".join(run_line(line) for line in lines)
             elif language == "text":
                 expect_lines(text, printed)
+            elif language == "csv":
+                tables = sorted(Path().glob("*.csv"))
+                expect_lines(text, "\n".join(path.read_text(encoding="utf-8") for path in tables))
         return {name: Path(name).read_text(encoding="utf-8") for name in pictures(page)}
 
 
 def run_line(line: str) -> str:
-    """Runs one command of a page, gives its output; raises where it ends otherwise than said."""
+    """Runs one command of a page and returns its output; raises if the exit code is another."""
     words = shlex.split(os.path.expandvars(line), comments=True)
     if not words:
         return ""
     if words[0] != "tclose":
         raise ValueError(f"not a tclose command: {line}")
-    told = re.search(r"# exit code (\d)", line)
+    expected = re.search(r"# exit code (\d)", line)
     result = CliRunner().invoke(app, words[1:])
-    if result.exit_code != int(told[1] if told else 0):
+    if result.exit_code != int(expected[1] if expected else 0):
         raise RuntimeError(f"{line}\nended with {result.exit_code}: {result.stderr}")
     return result.output
 
 
 def expect_lines(text: str, printed: str) -> None:
-    """Raises where a page shows a line that was not printed; spaces may differ."""
+    """Raises if a page shows a line that was not printed; spaces may differ."""
     whole = " ".join(printed.split())
     for line in text.splitlines():
         if " ".join(line.split()) not in whole:

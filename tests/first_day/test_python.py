@@ -167,16 +167,3 @@ def test_every_problem_of_a_built_policy_is_told_at_once() -> None:
         Column.sensitive(t=3)
     with pytest.raises(PolicyError, match="unknown key"):
         Column.quasi(hierarchies={})
-
-
-PAGES = ("policy.md", "release.md")
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_the_pages_runs(page: str) -> None:
-    pages = Path(__file__).resolve().parents[2] / "docs" / "reference"
-    text = (pages / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert blocks
-    for code in blocks:
-        exec(compile(code, page, "exec"), {"__name__": "page"})

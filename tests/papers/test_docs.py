@@ -87,13 +87,6 @@ def test_every_documented_synonym_of_a_role_is_understood() -> None:
     assert {role_of(word) for word in words} == set(ROLES)
 
 
-def test_every_python_block_of_the_documentation_runs() -> None:
-    found = [text for page in PAGES for text in blocks(page, "python")]
-    assert found
-    for text in found:
-        exec(compile(text, "docs", "exec"), {})
-
-
 def test_every_test_that_the_papers_page_names_exists() -> None:
     text = (DOCS / "explanation/papers.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)`", text))

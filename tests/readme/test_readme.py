@@ -6,11 +6,9 @@ import re
 import shlex
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import tclose
@@ -28,23 +26,6 @@ def command_lines(program: str) -> list[list[str]]:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     words = [shlex.split(line, comments=True) for line in lines]
     return [line[1:] for line in words if line[:1] == [program]]
-
-
-def found(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that a line names, and the words after it."""
-    command = typer.main.get_command(app)
-    rest = list(words)
-    while rest and rest[0] in getattr(command, "commands", {}):
-        command = command.commands[rest.pop(0)]
-    return command, rest
-
-
-@pytest.mark.parametrize("words", command_lines("tclose"), ids=" ".join)
-def test_commands_and_their_options_exist(words: list[str]) -> None:
-    command, rest = found(words)
-    assert not hasattr(command, "commands"), f"no such command: {words}"
-    known = {option for parameter in command.params for option in parameter.opts}
-    assert {word for word in rest if word.startswith("-")} <= known
 
 
 @pytest.mark.parametrize("words", command_lines("make"), ids=" ".join)
