@@ -22,6 +22,7 @@ import typer.main
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 from typer.testing import Result
 
 import tclose
@@ -277,6 +278,21 @@ def test_no_help_names_a_type_of_python(run: Callable[..., Result]) -> None:
         assert not re.search(r"\b(INTEGER|FLOAT|BOOLEAN|PATH)\b", text), words
         assert "VALUE" not in text, words
         assert "--quiet" in text or words in ("", "hierarchy", "policy", "reproduce"), words
+
+
+def test_brackets_in_help_are_not_read_as_markup(run: Callable[..., Result]) -> None:
+    """Such as those of the extra to install."""
+
+    def list_texts(command: Any) -> Iterator[str]:
+        yield command.help or ""
+        for param in command.params:
+            yield getattr(param, "help", None) or ""
+        for further in getattr(command, "commands", {}).values():
+            yield from list_texts(further)
+
+    for text in list_texts(typer.main.get_command(app)):
+        assert not Text.from_markup(text).spans, text
+    assert "tclose[sign]" in run("sign", "--help").stdout
 
 
 def test_shells_complete_commands_and_options(tmp_path: Path) -> None:
