@@ -2,8 +2,8 @@
 
     python tools/try_examples.py [airflow dagster great_expectations dbt] [--folder build/examples]
 
-The tool is installed from PyPI beside what tclose needs, and its example is run twice: as it is,
-and with a promise that the table breaks, where it has to fail.
+Each tool is installed from PyPI together with the dependencies of tclose, and its example is run
+twice: unchanged, and with a promise that the table breaks, where it must fail.
 """
 
 from __future__ import annotations
@@ -48,6 +48,16 @@ def install(tool: str, folder: Path) -> Path:
     return place / "bin"
 
 
+def list_versions(tool: str, programs: Path) -> str:
+    """The packages of a tool with their installed versions."""
+    names = [package.partition("<")[0] for package in PACKAGES[tool]]
+    code = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
+    done = subprocess.run(
+        [programs / "python", "-c", code, *names], capture_output=True, text=True, check=True
+    )
+    return ", ".join(map(" ".join, zip(names, done.stdout.split(), strict=True)))
+
+
 def run_example(tool: str, programs: Path, work: Path, k: int) -> bool:
     """Runs a copy of an example with some k; whether it ended well."""
     shutil.rmtree(work, ignore_errors=True)
@@ -86,7 +96,7 @@ def main() -> None:
         kept = run_example(tool, programs, folder / f"{tool}-kept", 3)
         broken = run_example(tool, programs, folder / f"{tool}-broken", 10)
         ends = {True: "passes", False: "fails"}
-        print(f"{tool}: {ends[kept]} as it is, {ends[broken]} where the promise is broken")
+        print(f"{list_versions(tool, programs)}: {ends[kept]} unchanged, {ends[broken]} if broken")
         if broken or not kept:
             sys.exit(f"see output.txt in {folder / tool}-kept")
 

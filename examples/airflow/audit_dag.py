@@ -1,4 +1,4 @@
-"""A table is audited before it is published; the task fails where a promise does not hold."""
+"""Audits a table before it is published; the task fails if the promise does not hold."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def publish_patients() -> None:
 
     @task
     def audit() -> str:
-        import tclose  # where the task runs, not where the file is parsed
+        import tclose  # needed where the task runs, not where the file is parsed
 
         table = FOLDER / "patients.csv"
         found = tclose.audit(table, FOLDER / "policy.toml")
         if not found.holds:
-            # Trying again would count the same rows: no retries.
+            # A retry would count the same rows, so there is none.
             raise AirflowFailException(f"not published: {found.broken}")
         return str(table)
 

@@ -1,4 +1,4 @@
-"""A table as an asset, with a check of its promise that blocks whatever comes after."""
+"""A table as an asset, with a check of its promise that blocks all later steps."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FOLDER = Path(os.environ.get("TCLOSE_EXAMPLE", Path(__file__).resolve().parents[
 
 @dg.asset
 def patients() -> str:
-    """The table that is to be published."""
+    """The table to publish."""
     return str(FOLDER / "patients.csv")
 
 
 @dg.asset_check(asset=patients, blocking=True)
 def promise_holds(patients: str) -> dg.AssetCheckResult:
-    """What the policy promises, counted on the table."""
+    """Audits the table under the policy."""
     audit = tclose.audit(patients, FOLDER / "policy.toml")
-    told = {"k": audit.k, "classes": audit.classes, "broken": str(audit.broken or "nothing")}
-    return dg.AssetCheckResult(passed=bool(audit.holds), metadata=told)
+    found = {"k": audit.k, "classes": audit.classes, "broken": str(audit.broken or "nothing")}
+    return dg.AssetCheckResult(passed=bool(audit.holds), metadata=found)
 
 
 @dg.asset
 def publication(patients: str) -> None:
-    """What is only made of a table that keeps its promise."""
+    """Publishes the table; runs only if the check has passed."""
     print(f"published: {patients}")
 
 

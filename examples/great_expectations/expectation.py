@@ -1,4 +1,4 @@
-"""An expectation about a whole table: that it keeps what a policy promises."""
+"""An expectation about a whole table: it satisfies a policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = Path(os.environ.get("TCLOSE_EXAMPLE", Path(__file__).resolve().parents[
 
 
 class ExpectTableToKeepPolicy(BatchExpectation):
-    """Expect every requirement of a policy to hold of the table."""
+    """Expects the table to satisfy every requirement of a policy."""
 
     policy: str
     metric_dependencies = ("table.row_count",)
@@ -28,8 +28,12 @@ class ExpectTableToKeepPolicy(BatchExpectation):
     ) -> dict[str, Any]:  # fmt: skip
         frame = execution_engine.batch_manager.active_batch_data.dataframe
         audit = tclose.audit(frame, self.policy)
-        told = {"k": audit.k, "classes": audit.classes, "broken": str(audit.broken or "nothing")}
-        return {"success": bool(audit.holds), "result": {"observed_value": told}}
+        observed = {
+            "k": audit.k,
+            "classes": audit.classes,
+            "broken": str(audit.broken or "nothing"),
+        }
+        return {"success": bool(audit.holds), "result": {"observed_value": observed}}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""tclose: publish tables about people without giving the people away.
+"""tclose: audit and anonymize tables about people, with exact verdicts.
 
     >>> import pyarrow as pa
     >>> import tclose

@@ -1,4 +1,4 @@
-"""The visits as they may be published: the model fails where no release keeps the policy."""
+"""The release of the visits; the model fails if no release satisfies the policy."""
 
 import os
 
@@ -8,7 +8,7 @@ POLICY = os.environ.get("TCLOSE_POLICY", "../policy.toml")
 
 
 def model(dbt, session):
-    """What dbt calls: the release as a table."""
+    """Called by dbt; returns the release as a table."""
     dbt.config(materialized="table")
     release = tclose.anonymize(dbt.ref("visits").arrow().read_all(), POLICY, effort=1)
     return release.data

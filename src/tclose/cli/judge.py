@@ -224,7 +224,9 @@ def compose(
 def sign(
     certificate: Annotated[
         Path,
-        typer.Argument(metavar="C", help="The certificate to sign, in place.", show_default=False),
+        typer.Argument(
+            metavar="CERTIFICATE", help="The certificate to sign, in place.", show_default=False
+        ),
     ],
     key: Annotated[Path, option("KEY", "Your private Ed25519 key (PEM, without a password).")],
 ) -> None:
