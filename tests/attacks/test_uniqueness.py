@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.attacks.uniqueness import find_special_uniques
+from tclose.verify.special_uniques import find_special_uniques
 from tclose.verify.uniqueness import estimate_uniques, estimate_zayatz
 
 
@@ -197,3 +197,20 @@ def test_a_planted_special_unique_is_the_worst() -> None:
     classes = tclose.audit(pa.concat_tables([table, odd]), RULES).classes
     assert found.classes[0] == classes  # the largest age comes last
     assert found.numbers["rows unique by 1 column"] >= 1
+
+
+def test_an_audit_counts_special_uniques_beside_its_estimates() -> None:
+    table = people(100)
+    audit = tclose.audit(table, RULES)
+    rows = list(zip(*(table[name].to_pylist() for name in ("age", "town", "job")), strict=True))
+    sets = [find_minimal_sets(rows, at, 2) for at in range(100)]
+    fewest = [min(map(len, some), default=0) for some in sets]
+    expected = (fewest.count(1), fewest.count(2))
+    highest = max(sum(prod(3 - i for i in range(len(one), 3)) for one in some) for some in sets)
+    assert audit.special_uniques is not None and sum(expected) > 0
+    assert audit.special_uniques.rows == expected
+    assert audit.special_uniques.highest_score == highest
+    assert f"{sum(expected)} rows are unique in 2 columns or fewer" in " ".join(audit.notes)
+    assert audit.to_json()["special_uniques"] == {"rows": expected, "highest_score": highest}
+    without = {key: value for key, value in RULES.items() if key != "population_size"}
+    assert tclose.audit(table, without).special_uniques is None

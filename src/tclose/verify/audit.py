@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ from tclose.requirements import (
 )
 from tclose.requirements.classes import Classes, find_views
 from tclose.verify.caveats import find_caveats, judge_added, judge_identifiers, judge_limits
+from tclose.verify.special_uniques import SpecialUniqueCounts, find_table_uniques
 from tclose.verify.supersets import read_supersets
 from tclose.verify.uniqueness import PopulationUniques, estimate_table
 from tclose.verify.verdict import (
@@ -89,6 +90,8 @@ class Audit(Tabular):
     """Those of the notes that say what the way of counting leaves open."""
     population_uniques: PopulationUniques | None = None
     """Estimates, where the policy says how many people the table was drawn from."""
+    special_uniques: SpecialUniqueCounts | None = None
+    """Counted beside these estimates, unless the table is too large."""
     supersets: tuple[SupersetRecord, ...] | None = field(default=None, repr=False)
     """What the classes were said to be close to, where (n, t)-closeness was judged by that."""
 
@@ -120,7 +123,7 @@ class Audit(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """The audit as plain values, without any cell value of the table."""
-        uniques = self.population_uniques
+        uniques, special = self.population_uniques, self.special_uniques
         return {
             "source": self.source,
             "rows": self.rows,
@@ -134,7 +137,9 @@ class Audit(Tabular):
                 for report in self.worst
             ],
             "notes": list(self.notes),
-        } | ({"population_uniques": uniques.to_json()} if uniques else {})
+            **({"population_uniques": uniques.to_json()} if uniques else {}),
+            **({"special_uniques": asdict(special)} if special else {}),
+        }
 
     def __str__(self) -> str:
         head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
@@ -190,14 +195,17 @@ def audit_bound(
     k, caveats = int(min(classes.view_size)), tuple(find_caveats(bound))
     audit = _conclude(bound, counts, promised, beside, caveats, measure_all=measure_all)
     uniques = estimate_table(bound) if measure_all else None
-    notes = (*audit.notes, uniques.sentence) if uniques else audit.notes
+    special = find_table_uniques(bound) if uniques else None
+    counted = special.count() if special else None
+    sentences = [found.sentence for found in (uniques, counted) if found is not None]
     return replace(
         audit,
         k=k,
         worst=worst,
         caveats=caveats,
-        notes=notes,
+        notes=(*audit.notes, *sentences),
         population_uniques=uniques,
+        special_uniques=counted,
         supersets=tuple(supersets) or None,
     )
 
