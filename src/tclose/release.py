@@ -120,7 +120,7 @@ class Release(Displayable):
             bound = self.audit.bound
             refuse_empty_texts(bound, bound.attributes, place, "a .parquet file")
         files = [path for path in (place, plan, certificate) if isinstance(path, str | Path)]
-        with write_together(*(files or [None])):
+        with write_together(*files):
             if source.can_store(place):
                 source.save(place, check)
             else:

@@ -60,7 +60,7 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
         suggestion = suggest(profile)
         if suggestion.doubt:
             text = f"{suggestion.reason}: {suggestion.role}? {suggestion.doubt}"
-            roles = ("identifier", "quasi", "sensitive", "insensitive")
+            roles: tuple[str, ...] = ("identifier", "quasi", "sensitive", "insensitive")
             if SUBJECT in suggestion.doubt or suggestion.role == "weight":
                 roles = (*roles, "subject" if SUBJECT in suggestion.doubt else "weight")
             questions.append(Question(profile.name, "role", text, roles))

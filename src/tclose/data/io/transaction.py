@@ -33,7 +33,7 @@ _active: ContextVar[FileTransaction | None] = ContextVar("active transaction", d
 
 
 @contextmanager
-def write_together(first: object, *others: object) -> Iterator[None]:
+def write_together(first: object = None, *others: object) -> Iterator[None]:
     """Makes all files written inside appear together at the end, or none of them if an error is
     raised.
 

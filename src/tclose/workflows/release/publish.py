@@ -157,7 +157,7 @@ def publish(
     files = job.targets.files
     try:
         # A table that its engine keeps is there by now: what belongs to it follows at once.
-        with write_together(*(files or [None])):
+        with write_together(*files):
             try:
                 check = partial(_recount, job, draft, complete_origin(job, draft), stopped)
                 data, (audit, certificate) = _write(job, draft, check, stopped)
