@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data import binding
+from tclose.data import opening
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.io import counting
 
@@ -57,7 +57,7 @@ def release(place: Path, order: str, threads: int = 2, **search: Any) -> tclose.
         return connection
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binding, "connect", connect)
+        patch.setattr(opening, "connect", connect)
         rules = {**RULES, "release": {"rows": order}}
         target = place.with_name("out.parquet")
         return tclose.anonymize(place, rules, output=target, **({"method": "mondrian"} | search))
