@@ -23,8 +23,8 @@ def blocks(language: str) -> list[str]:
 
 
 def command_lines(program: str) -> list[list[str]]:
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
-    words = [shlex.split(line, comments=True) for line in lines]
+    text = "".join(blocks("sh")).replace("\\\n", " ")
+    words = [shlex.split(line, comments=True) for line in text.splitlines()]
     return [line[1:] for line in words if line[:1] == [program]]
 
 
