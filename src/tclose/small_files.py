@@ -14,10 +14,13 @@ MOST_BYTES = 64 << 20
 """The largest file that is read whole."""
 
 
-def read_small_file(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
+def read_small_file(
+    path: str | os.PathLike[str], most: int = MOST_BYTES, *, may_be_pipe: bool = False
+) -> bytes:
     """The bytes of a file; raises OSError where it is a device, or larger than the limit.
 
-    A pipe that a shell put in the place of a file (`/dev/fd/63`) is one.
+    What the user names, not a policy or certificate, may be a pipe that a shell put in the place of
+    a file (`/dev/fd/63`). What the system shows as files may never end, as `/proc/kmsg`.
 
     >>> read_small_file(os.devnull)
     Traceback (most recent call last):
@@ -26,7 +29,8 @@ def read_small_file(path: str | os.PathLike[str], most: int = MOST_BYTES) -> byt
     place = Path(path)
     mode = place.stat().st_mode
     by_shell = stat.S_ISFIFO(mode) and str(place.absolute()).startswith(("/dev/", "/proc/"))
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or by_shell):
+    is_file = stat.S_ISREG(mode) and not os.path.realpath(place).startswith(("/proc/", "/sys/"))
+    if not (is_file or stat.S_ISDIR(mode) or (by_shell and may_be_pipe)):
         raise OSError(errno.EINVAL, "a device or a pipe, not a file")
     with place.open("rb") as file:
         content = file.read(most + 1)

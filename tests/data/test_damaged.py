@@ -183,6 +183,29 @@ def test_files_without_an_end_are_refused() -> None:
             read()
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no files of the system")
+@pytest.mark.parametrize("kind", ["hierarchy", "matrix", "reference"])
+def test_a_policy_names_no_file_that_waits_or_is_made_by_the_system(kind: str) -> None:
+    """Whoever wrote a policy or certificate would have `verify` wait for ever."""
+    reading, writing = os.pipe()
+    try:
+        for place in (f"/proc/self/fd/{reading}", f"/dev/fd/{reading}", "/proc/uptime"):
+            named = {
+                "hierarchy": {"hierarchy": place},
+                "matrix": {"distance": {"matrix": place}},
+                "reference": {"reference": {"file": place}},
+            }
+            column = {"role": "sensitive", "t": 1, "distance": "equal"} | named[kind]
+            table = pa.table({"zip": [1, 2], "ill": ["a", "b"]})
+            with pytest.raises(UsageError, match="cannot be read"):
+                tclose.audit(table, {"columns": {"zip": "quasi", "ill": column}})
+        os.write(writing, b"k = 2")
+        os.close(writing)
+        assert read_raw(f"/dev/fd/{reading}") == {"k": 2}  # as a shell gives it in place of a file
+    finally:
+        os.close(reading)
+
+
 def test_files_beyond_the_limit_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     path.write_bytes(b"")

@@ -331,7 +331,7 @@ def read_key(path: Path | None) -> bytes | None:
     if path is None:
         return None
     try:
-        key = read_small_file(path).strip()
+        key = read_small_file(path, may_be_pipe=True).strip()
     except OSError as error:
         raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from None
     if len(key) < 16:

@@ -62,7 +62,8 @@ def read_raw(path: str | Path) -> dict[str, Any]:
     place = Path(path)
     parse: Callable[..., Any] = parse_json if place.suffix.lower() == ".json" else tomllib.loads
     try:
-        raw = parse(read_small_file(place).decode("utf-8-sig"), parse_float=Decimal)
+        text = read_small_file(place, may_be_pipe=True).decode("utf-8-sig")
+        raw = parse(text, parse_float=Decimal)
     except FileNotFoundError:
         what, hint = "there is no such file", _neighbours(place)
     except IsADirectoryError:

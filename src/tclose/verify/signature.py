@@ -72,7 +72,7 @@ def _write(raw: bytes) -> str:
 
 def _read_key(path: str | Path, parse: Any) -> Any:
     try:
-        return parse(read_small_file(path, MOST_BYTES))
+        return parse(read_small_file(path, MOST_BYTES, may_be_pipe=True))
     except OSError as error:
         what = f"the key cannot be read ({error.strerror})"
         raise DataError(what, where=str(path), hint=f"make one: {MAKE}") from None

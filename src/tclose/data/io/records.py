@@ -81,7 +81,7 @@ class VersionedRecord(Record):
     def load(cls, path: str | Path) -> Self:
         """Reads a file; raises UsageError where it is none of this kind."""
         try:
-            raw = parse_json(read_small_file(path).decode("utf-8"))
+            raw = parse_json(read_small_file(path, may_be_pipe=True).decode("utf-8"))
         except OSError as error:
             raise DataError(f"cannot be read ({error.strerror})", where=str(path)) from None
         except (ValueError, RecursionError):
