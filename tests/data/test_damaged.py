@@ -240,3 +240,14 @@ def test_a_damaged_page_of_a_parquet_file_is_refused_when_it_is_met(tmp_path: Pa
     with pytest.raises(DataError, match="damaged") as refusal:
         tclose.draft_policy(place)
     assert texts[0] not in str(refusal.value)
+
+
+def test_run_end_encoded_values_are_refused(tmp_path: Path) -> None:
+    ends = pa.RunEndEncodedArray.from_arrays([2, 4], pa.array(["a", "b"]))
+    table = pa.table({"zip": [1, 1, 2, 2], "note": ends})
+    policy = {"k": 2, "columns": {"zip": "quasi", "note": "insensitive"}}
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for data in (table, tmp_path / "t.arrow"):
+        with pytest.raises(DataError, match="'note': run-end encoded"):
+            tclose.anonymize(data, policy, effort=0)

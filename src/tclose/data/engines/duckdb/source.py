@@ -293,6 +293,9 @@ def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
     """The columns of an Arrow table or dataset; those of a type that DuckDB lacks are empty."""
     is_table = isinstance(data, pa.Table)
     for at, column in enumerate(data.schema):
+        if pa.types.is_run_end_encoded(column.type):  # Arrow itself can do little with these
+            what, hint = "run-end encoded values cannot be read", "pyarrow.compute.run_end_decode"
+            raise DataError(what, where=f"column {column.name!r}", hint=hint)
         if is_table and pa.types.is_float16(column.type):
             data = data.set_column(at, column.name, data.column(at).cast(pa.float32()))
     known = [field for field in data.schema if is_countable(field.type)]
