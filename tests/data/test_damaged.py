@@ -251,3 +251,15 @@ def test_run_end_encoded_values_are_refused(tmp_path: Path) -> None:
     for data in (table, tmp_path / "t.arrow"):
         with pytest.raises(DataError, match="'note': run-end encoded"):
             tclose.anonymize(data, policy, effort=0)
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".csv.zst"])
+def test_a_packed_text_that_unpacks_to_very_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    path, name = tmp_path / f"t{suffix}", "gzip" if suffix.endswith("gz") else "zstd"
+    path.write_bytes(pa.compress(b"a,b\n" + b"1,2\n" * (1 << 20), codec=name, asbytes=True))
+    assert open_source(path).columns == ("a", "b")
+    monkeypatch.setattr("tclose.data.engines.files.csv.DENSE", 1 << 20)
+    with pytest.raises(DataError, match="unpacked, it is larger than"):
+        open_source(path)

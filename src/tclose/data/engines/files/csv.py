@@ -45,6 +45,8 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 CHUNK = 1 << 20
+DENSE, RATIO = 1 << 30, 200
+"""A packed file beyond `DENSE` bytes unpacks to so many times what is stored at most."""
 OTHERS = {
     b"PAR1": "this is a Parquet file: let its name end in .parquet",
     b"ARROW1": "this is an Arrow file: let its name end in .arrow",
@@ -120,10 +122,15 @@ def _unpack(path: Path, scratch: Scratch) -> Path:
                 raise DataError("not a text table", where=path.name, hint=hint)
         return path
     target = scratch.place(path.with_suffix("").name)
+    most = max(DENSE, RATIO * path.stat().st_size)
     unpacking = gzip.open if packed == ".gz" else partial(pa.input_stream, compression="zstd")
     try:
         with unpacking(path) as read, target.open("wb") as write:
-            shutil.copyfileobj(read, write, CHUNK)
+            while piece := read.read(CHUNK):
+                write.write(piece)
+                if write.tell() > most:
+                    what = f"unpacked, it is larger than {most >> 20:,} MiB, {RATIO} times itself"
+                    raise DataError(what, where=path.name, hint="unpack it first if that is meant")
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno in FULL:
             raise
