@@ -1,4 +1,4 @@
-"""tclose: audit and anonymize tables about people, with exact verdicts.
+"""tclose audits and anonymizes tables about people (k-anonymity, t-closeness, related models).
 
     >>> import pyarrow as pa
     >>> import tclose
@@ -6,8 +6,8 @@
     >>> tclose.audit(table, quasi=["zip"], sensitive="illness").k
     2
 
-The rooms, from the top: `cli` and `learn` (for scikit-learn) call `workflows` (what a user asks
-for) and `reproduce` (published experiments), which wire `report`, `sample` (made-up data),
+The subpackages, from the top: `cli` and `learn` (for scikit-learn) call `workflows` (what a user
+asks for) and `reproduce` (published experiments), which use `report`, `sample` (made-up data),
 `attacks`, `recode` (writes classes), `verify` (judges from scratch), `search` (proposes classes),
 `utility` (what is lost), `requirements`, `data` (files and frames become integers), `hierarchy`,
 `policy` and `distance`. Public names are imported when they are first used.

@@ -87,10 +87,10 @@ class Release(Displayable):
         certificate: str | Path | None = None,
         plan: str | Path | None = None,
     ) -> Path | Address:
-        """Writes the data and, on request, the certificate and the plan beside it.
+        """Writes the data and, on request, the certificate and the plan; returns the path.
 
-        The suffix says what is written; an address is that of a new table in a database. What was
-        written is counted again, and certified by its own hash, before it appears.
+        The suffix of the path decides the format; an address names a new table in a database. What
+        was written is counted again, and certified by its own hash, before it appears.
         """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
@@ -146,7 +146,7 @@ class Release(Displayable):
 
         Ranges become intervals (where all are open or closed alike and no hierarchy names them),
         else ordered categories; columns whose policy states an order become ordered categories.
-        Nothing is told that the release does not tell, and `verify` takes the frame.
+        The frame contains no more information than the release, and `verify` accepts it.
         """
         from tclose.data.engines.frames.analysis import make_ready
 
@@ -169,16 +169,16 @@ class Release(Displayable):
         attacks: bool = True,
         progress: Callable[[str], None] = lambda step: None,
     ) -> Any:
-        """The report for people (`tclose.report.document`), also written where a path is given.
+        """Returns the report (a `Document`), and writes it if a path is given.
 
-        The suffix says what is written: a page (.html, or .pdf where there is a Chromium), plain
-        values (.json) or plain text (.txt).
+        The suffix of the path decides the format: a page (.html; .pdf needs Chromium), plain values
+        (.json) or plain text (.txt).
 
-        The external edition tells counts only; the internal one also shows values of the worst
-        classes, and is not to be passed on; the users' edition tells those who receive the data
-        what was done to each column. A frontier (`tclose.frontier`) becomes a section of it.
-        Attacks take a quarter of the search's effort, sampling where that is not enough for all
-        rows; without `attacks` the report says that none was tried.
+        The external edition shows counts only; the internal one also shows values of the worst
+        classes and must not be passed on; the users' edition describes for the recipients what was
+        done to each column. A `frontier` (of `tclose.frontier`) becomes a section of the report.
+        Attacks take a quarter of the search's effort, and try a sample of the rows if that is not
+        enough; with `attacks=False` the report says that none was tried.
         """
         if self.reporter is None:
             raise UsageError(

@@ -229,7 +229,7 @@ def test_a_table_that_has_masked_values_is_released_attacked_and_explained() -> 
     }
     assert "count as what they may be" in tclose.explain(release).note
     assert "in 3 rows" in release.dictionary().to_markdown()
-    with pytest.raises(UsageError, match="no value is missing"):
+    with pytest.raises(UsageError, match="without missing values"):
         tclose.anonymize(holed, make_policy("equal", "0.2", effort=0.1, masking="hide"))
 
 

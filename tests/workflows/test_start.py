@@ -138,7 +138,7 @@ def test_what_a_search_cannot_start_from_is_refused_with_the_reason() -> None:
         ("supersets that a search names", table, with_n, {"start_from": plan}),
         ("whole columns", table, promise("0.2", loss="discernibility"), {"start_from": plan}),
         ("earlier releases", table, rules, {"start_from": plan, "given": table}),
-        ("is a plan", table, rules, {"start_from": "plan.json"}),
+        ("starts from a plan", table, rules, {"start_from": "plan.json"}),
     ]
     for words, data, policy, more in refusals:
         with pytest.raises(UsageError, match=words):

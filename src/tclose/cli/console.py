@@ -54,9 +54,7 @@ QUIET = inspect.Parameter(
     default=False,
     annotation=Annotated[
         bool,
-        option(
-            "", "Print only errors, and what --json or a report to - asks for.", "--quiet", "-q"
-        ),
+        option("", "Print only errors, and the output of --json or --report -.", "--quiet", "-q"),
     ],
 )
 NO_COLOR = inspect.Parameter(

@@ -155,7 +155,7 @@ def distances(as_json: options.AsJson = False) -> None:
     """Compare the distances for t-closeness and their uses.
 
     Computes every distance on the papers' own pairs of distributions, and checks the properties
-    that the (n, t)-closeness paper asks of a measure.
+    that the (n, t)-closeness paper requires of a measure.
     """
     from tclose.report.summaries import summarize_distances
 

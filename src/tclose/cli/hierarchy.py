@@ -34,7 +34,8 @@ def _build(
         str | None, option("18,40,65/40", "Build from cut points; / separates levels.")
     ] = None,
     prefix: Annotated[
-        str | None, option("4,3,2,0", "Build from how many first characters each level keeps.")
+        str | None,
+        option("4,3,2,0", "Build from the number of first characters that each level keeps."),
     ] = None,
     dates: Annotated[str | None, option("month,year", "Build from units of the calendar.")] = None,
     builtin: Annotated[

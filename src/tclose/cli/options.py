@@ -78,7 +78,9 @@ Dictionary = Annotated[
 ]
 KeyFile = Annotated[
     Path | None,
-    option("FILE", "File with the secret key for pseudonyms (16 bytes or more)."),
+    option(
+        "FILE", "File with the secret key for pseudonyms (16 bytes or more). Default: a random key."
+    ),
 ]
 StartFrom = Annotated[
     Path | None,

@@ -307,7 +307,7 @@ def import_arx(
 ) -> None:
     """Convert an ARX project to a policy: roles, hierarchies, models, suppression limit.
 
-    What a policy cannot express is printed, and stands in it as a comment.
+    What a policy cannot express is printed, and written into it as a comment.
     """
     from tclose.data.io.files import write_folder
     from tclose.policy.arx_project import read_arx_project

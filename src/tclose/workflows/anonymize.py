@@ -63,20 +63,30 @@ def anonymize(
     on_cancel: Callable[[Outcome], bool] = lambda outcome: False,
     command: str = "",
 ) -> Release:
-    """Finds the release that keeps the policy's promise with the least loss, and certifies it.
+    """Anonymizes a table and returns the verified release with the least loss that was found.
 
-    `data` is a path or a frame. With `output` the release is written there (CSV, Parquet or Arrow,
-    by its suffix) and verified before it appears; without, `release.data` holds it in the caller's
-    own kind of frame. What is not given is taken from the policy's `[search]` and `[release]`. An
-    amount of work limits the search (`effort`; if nothing else is said it grows with the table), so
-    equal input, policy and seed give equal bytes on any machine and with any number of cores; with
-    `seconds` the clock does. What the recount does not prove is refused; with `fallback` a stricter
-    promise is then searched, and `headline` says so first. Without `polish` a method does what its
-    paper says, and nothing after. `target` is a column that will be learned from the release:
-    quasi-identifiers then count in the loss by what they tell about it. `start_from` is a plan of
-    these rows: where its classes keep the promise, the release loses no more than they do. `given`
-    is an earlier release about the same people, or a list of them: groups of people who are in the
-    same classes of all then keep the promise, too. Rows are linked by the column `given_key`.
+    `data` is a path or a frame; `policy` states what the release must guarantee. With `output` the
+    release is written to that file (.csv, .parquet, .xlsx, …), which appears only after it has been
+    recounted; otherwise `release.data` is a frame of the same kind as `data`. `certificate` and
+    `plan` are further files to write.
+
+    - `method`, `suppression`, `seed`: override `[search]` of the policy.
+    - `effort`: limits the search by an amount of work, in seconds of an ordinary core. It grows
+      with the table by default. Equal input, policy, effort and seed give equal bytes on any
+      machine.
+    - `seconds`: limits the search by the clock instead; another run may find another release.
+    - `fallback`: if a recount does not confirm the promise, searches again with a stricter promise
+      instead of raising an error; `release.headline` then says so first.
+    - `polish=False`: leaves out all improvements that are not part of the published method.
+    - `target`: a column that will be predicted from the release. Quasi-identifiers that carry
+      information about it weigh more in the loss.
+    - `start_from`: a plan of the same rows. If its classes keep the promise, the result is at least
+      as good.
+    - `given`: one or several earlier releases about the same people. Groups of people who share
+      their classes in all releases then also keep the promise. `given_key` is the column that links
+      the rows.
+    - `population`: a table of the population, for k-map and δ-presence.
+    - `key`: the secret key for pseudonyms, at least 16 bytes. By default it is random and not kept.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})

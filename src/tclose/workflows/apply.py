@@ -30,10 +30,11 @@ def apply(
     reading: Reading = AS_FOUND,
     command: str = "",
 ) -> Release:
-    """Recodes new rows by a plan's levels, cuts or classes; what breaks the promise stays out.
+    """Recodes new rows with the plan of an earlier release and returns the verified release.
 
-    The promise judged is the plan's own policy (or the one given), on the new rows that are
-    released. Relative paths in the plan's policy start from `base`.
+    Rows that no class covers, or that would break the promise, are left out and counted
+    (`release.left_out`). The promise is that of the plan's policy, or of `policy` if one is given,
+    judged on the new rows. Relative paths in the plan's policy start from the folder `base`.
 
     >>> import pyarrow as pa, tclose
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})

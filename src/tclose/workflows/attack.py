@@ -36,13 +36,13 @@ def attack(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> AttackReport:
-    """Tries every known attack on a release, and reports what each one finds.
+    """Tries all known attacks on a release and returns what each of them finds.
 
-    `release` is a path, a frame, or a `Release`, which has a policy of its own.
-    The original's quasi-identifiers, a population table and another release about the same people
-    each allow further attacks. Rows of two tables are linked by the column `key`, or by their order
-    where both have equally many. Where the `effort` (seconds of an ordinary core) is not enough for
-    all rows, attacks that take long try some, drawn by the `seed`, and their findings say how many.
+    `release` is a path, a frame, or a `Release`, which contains its own policy. The `original`
+    table, a table of the `population` and an `other` release about the same people each allow
+    further attacks. Rows of two tables are linked by the column `key`, or by their order if both
+    have equally many rows. `effort` limits slow attacks (in seconds of an ordinary core): beyond it
+    they try a sample of the rows, drawn with `seed`, and their findings say how many.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["a", "a", "b", "b"], "illness": ["flu", "flu", "flu", "ulcer"]})
@@ -86,10 +86,11 @@ def attack_person(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> PersonBelief:
-    """What is believed about one person: before, from the table, and from the class.
+    """Returns the belief in a person's sensitive values: before, from the table, from the class.
 
-    `person` has what is known of the quasi-identifiers, `ruled_out` the values (or groups of the
-    hierarchy) of the sensitive attribute that are known not to be, `prior` the belief in some.
+    `person` contains the known quasi-identifiers, `ruled_out` the values of the sensitive attribute
+    (or groups of its hierarchy) that are known to be wrong, `prior` the belief in some values
+    before the release.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["2*", "2*", "3*", "3*"], "ill": ["flu", "ulcer", "flu", "flu"]})

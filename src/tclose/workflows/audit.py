@@ -34,12 +34,12 @@ def audit(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """How private is this table, which classes break the promise, and by how much?
+    """Counts a table and returns which requirements hold and which classes break them.
 
-    `data` is a path (CSV, Parquet), a frame of any kind, the address of a table in a database, or
-    a `Release`, which has a policy of its own.
-    Give a policy, or just name the columns: then everything is measured and nothing is promised
-    but what `fail_under` says, such as "k=5,t=0.2" (t of every sensitive attribute).
+    `data` is a path, a frame of any kind, the address of a table in a database, or a `Release`,
+    which contains its own policy. Give a `policy`, or name the `quasi` and `sensitive` columns.
+    Without a policy everything is measured, and the only requirements are those in `fail_under`,
+    such as "k=5,t=0.2" (t applies to every sensitive attribute).
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476", "479", "479"], "salary": [3, 4, 3, 4]})

@@ -33,12 +33,12 @@ def compose(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """Judges the promise for groups of people who share a class in every one of several releases.
+    """Judges the promise for people who share their classes in several releases.
 
-    Whoever finds a person's class in each of several releases knows that the person is among those
-    in all of these classes. These groups are judged by the policy, exactly, as an audit judges
-    classes. `earlier` is a table or a list of them; rows are linked by the column `key`, or by
-    their order. People whom an earlier release does not have are a group of their own there.
+    Someone who finds a person's class in each release knows that the person is in all of these
+    classes. The people in the same combination of classes form a group, and the groups are judged
+    like the classes of an audit. `earlier` is one table or a list; rows are linked by the column
+    `key`, or by their order. People who are missing from an earlier release form a group there.
 
     >>> import pyarrow as pa
     >>> ill = ["flu", "ulcer", "flu", "ulcer"]

@@ -30,12 +30,12 @@ def explain(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Explanation:
-    """Why is a class as far from the whole table as it is? Which mass would have to move where?
+    """Explains how far a class is from the table; returns both distributions and the moves.
 
-    `data` is a path, a frame, or a `Release`, which has a policy of its own. `class_number` counts
-    classes from 1, as an audit does; without it the farthest class is explained. (`number` is its
-    former name, understood in this version.) Very many numbers or dates are shown in so many
-    `ranges`; the distance and the costs are exact all the same.
+    `data` is a path, a frame, or a `Release`, which contains its own policy. `class_number` counts
+    from 1, like an audit; by default the farthest class is explained. (`number` is the former name
+    of this argument.) A numeric attribute with many values is shown in at most `ranges` ranges; the
+    distance and the costs remain exact.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["a", "a", "b", "b"], "salary": [14, 88, 27, 101]})
@@ -67,10 +67,11 @@ def explain_fragments(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> FragmentMatrix:
-    """Two sensitive attributes as a matrix, the fragments that keep their t, and the classes that
-    follow: as many in exact proportion (q, of r rows each), as many assigned.
+    """Returns how the method `fragments` divides two sensitive attributes, as a matrix.
 
-    `data` is a path, a frame, or a `Release`, which has a policy of its own.
+    The matrix has the fragments that keep t, and the classes that follow from them: as many as
+    exact proportions allow, and as many as are assigned. `data` is a path, a frame, or a `Release`,
+    which contains its own policy.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": list("aabb"), "pay": [1, 1, 2, 2], "age": [3, 4, 3, 4]})

@@ -73,18 +73,17 @@ def frontier(
     cancelled: Callable[[], bool] = lambda: False,
     announce: Callable[[str], None] = lambda text: None,
 ) -> Frontier:
-    """Searches the table at several t or k and gives the curve of loss against them.
+    """Searches a table at several values of t or k and returns the loss at each.
 
-    `t` and `k` are values, or a range such as "0.05:0.5" of which so many `points` are taken; the
-    policy's own value is always among them if the range holds it. What is not given stays as the
-    policy has it, and without either, t goes from 0.05 to 0.5 (or k from 2 to 20 where no t is
-    promised). Where attributes promise different t, the largest is the one that varies and the
-    others keep their proportion to it. `methods` are one curve each, and `loss` is any measure of
-    `tclose.measure` but learning; `target` as `anonymize` takes it. The budget (`effort`, 20 if
-    nothing else is said) is for all points together. `start_from` is the plan of a release of the
-    same rows: where its classes keep the promise of a point of `hybrid`, no more is lost there.
+    `t` and `k` are lists of values, or a range such as "0.05:0.5", of which `points` values are
+    taken. The policy's own value is included if it lies in the range. By default t varies from 0.05
+    to 0.5, or k from 2 to 20 if no t is required. If attributes have different t, the largest
+    varies and the others keep their proportion to it. Each of the `methods` gives one curve. `loss`
+    is any measure of `tclose.measure` except learning; `target` is that of `anonymize`. `effort`
+    (20 by default) is for all points together. `start_from` is the plan of a release of the same
+    rows: a point of `hybrid` whose promise its classes keep loses no more than they do.
 
-    The points are what searches propose; only `anonymize` writes and certifies.
+    The points are results of searches; only `anonymize` writes and certifies a release.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})

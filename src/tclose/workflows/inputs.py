@@ -176,10 +176,10 @@ def name_arguments(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def draft_policy(data: Any, *, reading: Reading = AS_FOUND) -> PolicyDraft:
-    """A commented first policy for a table, as `tclose init` writes it.
+    """Returns a commented draft of a policy for a table, as `tclose init` writes it.
 
-    Every role in it is only suggested: read them, then `confirm` the draft, or save it, correct it
-    and load it as a `Policy`.
+    Every role in the draft is only suggested. Read the draft, then `confirm` it, or save it,
+    correct it and load it as a `Policy`.
 
     >>> import pyarrow as pa
     >>> suggested = draft_policy(pa.table({"zip": ["47677", "47602"], "disease": ["flu", "ulcer"]}))
@@ -201,9 +201,10 @@ def check(
     reading: Reading = AS_FOUND,
     unknown_values: UnknownValues = "refuse",
 ) -> BoundTable:
-    """Ties a policy to a table; raises PolicyError with everything that does not fit.
+    """Binds a policy to a table and returns both, counted; raises PolicyError if they do not fit.
 
-    Quasi-identifiers that their hierarchy does not know (`unknown_values`) do not fit, unless kept.
+    All problems are reported at once. Quasi-identifiers whose values are not in their hierarchy do
+    not fit, unless `unknown_values` is "keep".
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476", "479"], "illness": ["flu", "ulcer", "flu"]})
@@ -218,8 +219,10 @@ def check(
 def assess(
     data: Any, policy: PolicyLike, *, population: Any = None, reading: Reading = AS_FOUND
 ) -> tuple[str, ...]:
-    """Binds a policy to a table and reports how large its classes must be; raises PolicyError for a
-    policy that does not fit, and for promises that no release of the table can keep.
+    """Checks whether a release can keep the policy, and returns notes on the sizes of classes.
+
+    Raises PolicyError if the policy does not fit the table, or contains a promise that no release
+    of the table can keep.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]})

@@ -27,7 +27,7 @@ def lattice(
     progress: Callable[[Progress], None] = lambda step: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Survey:
-    """Lists which full-domain generalizations keep the promise, and the loss of each.
+    """Returns which full-domain generalizations keep the promise, and the loss of each.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"sex": list("ffmm"), "ill": list("abab")})

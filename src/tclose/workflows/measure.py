@@ -37,17 +37,15 @@ def measure(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Utility:
-    """Measures the utility of a release, made by tclose or by any other program, in every way we
-    know.
+    """Measures the utility of a release, made by tclose or any other program.
 
-    `original` is the table as it was; `release` is a path, a frame, or a `Release`, which has a
-    policy of its own. Rows are linked by their order, or
-    by the column `key`; without either, measures that need the link give what is to be expected.
-    `queries` random counts about `columns` quasi-identifiers and a sensitive range are asked, each
-    meant to select a `share` of the rows; `target` is a column that models learn to tell. Where the
-    `effort` (seconds of an ordinary core) is not enough, `reconstruction` tries some rows, drawn by
-    the `seed`, and fewer queries are asked; the notes say how many. `without` names measures to
-    leave out.
+    `original` is the table before; `release` is a path, a frame, or a `Release`, which contains its
+    own policy. Rows are linked by the column `key` or by their order; if neither is possible,
+    measures that need the link give their expected value. `queries` random counting queries
+    restrict `columns` quasi-identifiers and a sensitive range, and each should select a `share` of
+    the rows. `target` is a column that models learn to predict. `effort` limits the work (in
+    seconds of an ordinary core): beyond it `reconstruction` uses a sample, drawn with `seed`, and
+    fewer queries are counted, as the notes say. `without` lists measures to leave out.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 30, 40, 60], "ill": ["a", "b", "a", "b"]})

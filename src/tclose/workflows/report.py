@@ -45,9 +45,9 @@ def audit_report(
     attacks: bool = True,
     progress: Progress = lambda step: None,
 ) -> Document:
-    """The report on a table that was audited or verified, also written where a path is given.
+    """Returns the report on an audited or verified table, and writes it if a path is given.
 
-    The suffix says what is written: a page (.html, or .pdf where there is a Chromium), plain values
+    The suffix of the path decides the format: a page (.html; .pdf needs Chromium), plain values
     (.json) or plain text (.txt).
 
     >>> import pyarrow as pa, tclose

@@ -111,14 +111,14 @@ def split(
     cancelled: Callable[[], bool] = lambda: False,
     command: str = "",
 ) -> Split:
-    """Publishes a table as several, so that links are broken in place of values.
+    """Publishes a table as several verified tables without links between them.
 
-    `form` is "anatomy" (exact quasi-identifiers beside counts of sensitive values per group),
-    "slicing" (the tuples of disjoint sets of columns, shuffled within groups) or "projections"
-    (one anonymized release per set of sensitive attributes). `sets` names columns to be published
-    together; without, those that go together are. Rows go to groups in turn along their sensitive
-    values (`method="in-turn"`), or groups are the classes of a search. With `output` a folder is
-    written that appears whole or not at all, after it has been read back and recounted.
+    `form` is "anatomy" (exact quasi-identifiers, and counts of sensitive values per group),
+    "slicing" (tuples of disjoint sets of columns, shuffled within groups) or "projections" (one
+    anonymized release per set of sensitive attributes). `sets` lists columns to publish together;
+    by default strongly associated columns are. Rows are assigned to groups in turn by their
+    sensitive values (`method="in-turn"`), or the groups are the classes of a search. With `output`
+    a folder is written; it appears only after its files have been read back and recounted.
 
     >>> table = pa.table({"age": [21, 22, 23, 44], "ill": ["a", "b", "a", "b"]})
     >>> rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "l": 2}}}

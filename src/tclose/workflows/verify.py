@@ -43,11 +43,11 @@ def verify(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """Recounts a table from scratch and judges the promises of the policy, nothing else.
+    """Recounts a table from scratch and returns whether it keeps the requirements of the policy.
 
     `data` is a path, a frame, or a `Release`, which is judged by its own policy if none is given.
-    (n, t)-closeness is judged by the parts of the table that a `certificate` (that of a `Release`)
-    names for each class; nothing else of it is looked at.
+    For (n, t)-closeness the `certificate` names the parts of the table with which classes are
+    compared; nothing else in it is used.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476"], "illness": ["flu", "flu"]})
@@ -133,10 +133,10 @@ def check_origin(
 def verify_split(
     folder: str | Path, policy: PolicyLike | None = None, *, memory: str | None = None
 ) -> Recount:
-    """Counts a folder that `split` wrote from scratch; judges its own policy, or the one given.
+    """Recounts a folder that `split` wrote and returns every check of its certificate.
 
-    Every line of its certificate is confirmed or refuted, and nothing in it is believed but which
-    file holds what.
+    The folder is judged by its own policy, or by `policy` if one is given. From the certificate
+    only the list of files is used; every other entry is confirmed or refuted.
 
     >>> import tempfile
     >>> import pyarrow as pa

@@ -143,7 +143,7 @@ def refuse_masking(problem: SearchProblem) -> None:
     elif any(each.values > MOST_VALUES for each in problem.classes.attributes.values()):
         what = f"supports attributes of at most {MOST_VALUES:,} values"
     elif problem.classes.masked:
-        what = "supports sensitive columns without missing values and groups only"
+        what = "supports only sensitive columns without missing values or groups of values"
         hint = "leave search.masking out, or the rows without an exact value"
     if what:
         raise UsageError(f"masking {what}", where="search.masking", hint=hint)
