@@ -25,17 +25,17 @@ from tclose.policy.cleaning import AMOUNTS, CURRENCY, DecimalMark
 from tclose.policy.model import Policy
 
 SAMPLE = 10_000
-"""Rows that are looked at."""
+"""How many rows are examined."""
 LONGEST = 300
-"""Characters of a value that are looked at."""
+"""How many characters of a value are examined."""
 TEXTS = 200_000
-"""Different texts of a column that are looked at."""
+"""How many different texts of a column are examined."""
 TEXT_BYTES = 1 << 26
-"""Bytes of different texts that are looked at, more or less."""
+"""About how many bytes of different texts are examined."""
 FEW_KINDS = 0.05
-"""The share of the first rows up to which texts are so few that all rows are looked at."""
+"""The share of different texts in the first rows up to which all rows are examined."""
 FEWEST = 20
-"""Values from which on a share says something."""
+"""How many values are needed for a share to mean anything."""
 MOSTLY = 0.9
 FREE_TEXT_WORDS = 5.0
 ONCE = 0.01
@@ -58,13 +58,13 @@ NATIONAL_ID = re.compile(
     r"(?![\w-])"
 )
 ORDERED = re.compile(r"\d+|[+-]?\d+\.\d+|\d{4}-\d{2}-\d{2}([T ][\d:.]+)?")
-"""Texts that are told in intervals."""
+"""Texts that are numbers or dates, which are released as intervals."""
 ICD_10 = re.compile(r"[A-Z]\d[0-9AB]\.?[0-9A-Z]{0,4}-?[*+!†]?")
 ICD_9 = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.\d{1,2})?|E\d{3}(\.\d)?")
 BETWEEN_CODES = re.compile(r"\s*[,;|/]\s*|\s+")
-"""What parts the codes of a list."""
+"""What separates the codes of a list."""
 SURE_ICD_9 = re.compile(r"[VE]\d+(\.\d+)?|0\d{2}\.\d+")
-"""Those that are no number."""
+"""Codes of ICD-9 that are not plain numbers."""
 MONEY = re.compile(
     r"([$€£¥]|(USD|EUR|GBP|CHF|Fr\.|kr) ?)\s?-?\d[\d., ']*"
     r"|-?\d[\d., ']*\s?([$€£¥]|USD|EUR|GBP|CHF|kr)"
@@ -74,11 +74,11 @@ MARKS = frozenset(
     "? ?? - -- . n/a na #n/a nan null nil unknown unk missing unbekannt k.a. inconnu desconocido "
     "desconhecido sconosciuto onbekend".split()
 ) | {"not known", "not available", "not stated", "not reported", "keine angabe", "non renseigné"}
-"""What people write where they know nothing."""
+"""Texts that mean a missing value, in lower case."""
 ZERO_DATE = re.compile(r"0{1,4}([-/.])0{1,2}\1(?:0{1,4})( 0+:0+(:0+)?)?")
 """A date of zeros, which some exports write where there is none."""
 NUMBER_MARKS = frozenset(("-9", "-99", "-999", "-9999", "-9.0", "-99.0", "-999.0"))
-"""The same among numbers that are otherwise not negative."""
+"""Numbers that mean a missing value if the others are not negative."""
 NAME = re.compile(
     r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
 )
@@ -144,7 +144,7 @@ ANYWHERE: dict[str, Callable[[str], object]] = {
     "web addresses": ADDRESS_OF_WEB.search,
     "addresses of machines (IP)": ADDRESS_OF_MACHINE.search,
 }
-"""What is found also within longer texts."""
+"""Kinds of texts that are also found within longer texts."""
 
 
 NAMES, FREE_TEXT = "names of people", "free text"

@@ -55,33 +55,33 @@ class Method:
     search: Callable[[SearchProblem, Budget], Outcome]
     summary: str
     any_requirement: bool = False
-    """Judges requirements that cannot be compiled, by asking them, slowly; needs no promise that
-    merging keeps."""
+    """Whether it takes any requirement: it evaluates those that kernels cannot judge (slowly), and
+    does not rely on merging classes."""
     suppression: bool = False
-    """Leaves rows out where that lowers the loss and the budget allows it."""
+    """Whether it leaves rows out if that lowers the loss and the budget allows it."""
     supersets: bool = False
-    """Knows (n, t)-closeness."""
+    """Whether it supports (n, t)-closeness."""
     local: bool = False
-    """May part rows with equal quasi-identifiers."""
+    """Whether rows with equal quasi-identifiers may be in different classes."""
     improves: bool = False
-    """Goes on improving until all of the budget is spent."""
+    """Whether it improves the release until the budget is spent."""
     takes_objective: bool = False
-    """Recodes whole columns to levels, and takes a loss and level limits."""
+    """Whether it recodes whole columns to levels, by any loss and within limits of levels."""
     keeps_limits: bool = False
-    """Generalizes no column further than the policy allows."""
+    """Whether it generalizes no column further than the policy allows."""
     close: range | None = None
-    """Chooses row by row: how many promises of closeness by a tree distance it takes."""
+    """If it chooses row by row: how many requirements of closeness by a tree distance it takes."""
     lines: bool = False
-    """Takes closeness by ordered and numeric distances only."""
+    """Whether it takes closeness by ordered and numeric distances only."""
     start: Callable[[SearchProblem, Budget, Ints], Outcome] | None = None
-    """The same search from a given partition that keeps the promise; ends with nothing worse."""
+    """The same search from a given partition that keeps the promise; its result is no worse."""
     published: Literal["", "lines", "any"] = ""
-    """Whether it can do what its paper says and nothing after: for ordered and numeric distances,
-    or for any; empty: it cannot."""
+    """For which distances it can run exactly as published, without later improvements: ordered and
+    numeric ones ("lines"), any, or none ("")."""
 
     def run(self, problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
-        """Searches, from a given partition if the method can; raises UsageError where the promise
-        is more than the method can judge.
+        """Searches, from a given partition if the method can start there, and returns the outcome;
+        raises UsageError if the method cannot judge the promise.
         """
         self.refuse(problem)
         if not budget.polish:
@@ -98,7 +98,7 @@ class Method:
         return self.search(ordered, budget).restore_order(order)
 
     def refuse(self, problem: SearchProblem) -> None:
-        """Raises UsageError where the promise is more than the method can judge."""
+        """Raises UsageError if the method cannot judge the promise."""
         for reason in self.cannot(problem):
             raise UsageError(
                 f"the method {self.name!r} {reason}",
@@ -372,9 +372,10 @@ METHODS: dict[str, Method] = {
             any_requirement=True,
             published="any"),
         Method("mondrian-relaxed", partial(mondrian, method="mondrian-relaxed", rule="relaxed"),
-            "median cuts that may part rows with equal values", any_requirement=True, local=True),
+            "median cuts that may separate rows with equal values",
+            any_requirement=True, local=True),
         Method("nt-mondrian", partial(mondrian, method="nt-mondrian"),
-            "strict cuts for (n, t)-closeness: near the table or any large enough part above",
+            "strict cuts for (n, t)-closeness to the table or to a large enough part of it",
             any_requirement=True, supersets=True, keeps_limits=True),
         Method("optimal", optimal,
             "whole columns recoded to the levels with the least loss, proved or with a bound",
@@ -402,7 +403,7 @@ METHODS: dict[str, Method] = {
             "the same with records next to each other on a space-filling curve: fast",
             published="any"),
         _make_close("mdav", _gather, _ANY,
-            "microaggregation: the farthest record and its nearest, in turn; broken classes united",
+            "microaggregation: the farthest record and its nearest, in turn; failing classes merge",
             published="any"),
         _make_close("micro-merge", partial(_gather, merge=merge_farthest), _SOME,
             "microaggregation, then the class farthest from the table merged with the nearest",

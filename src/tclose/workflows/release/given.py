@@ -1,15 +1,17 @@
 """Releases that must keep the promise also together with earlier ones about the same people.
 
-Whoever finds a person's class in each of several releases knows that the person is among those in
-all of these classes: a *group*. Each group of the new release has to keep the promise.
+Someone who finds a person's class in each of several releases knows that the person is in all of
+these classes: the people in them form a *group*. Each group of the new release must keep the
+promise.
 
 A class that spans several groups of the earlier releases can be divided along them: its parts are
 the groups that are judged anyway, and none of them is wider. So the release with the least loss is
 among those whose classes lie within earlier groups, and only these are searched (`mathematics.md`
 2.6).
 
-Whoever is left out can be told from those who are not, as can whoever left: an earlier group is
-released whole, or not at all where those who left it break the promise, or it does itself.
+If only a part of an earlier group is released, that part can be distinguished from the rest. So an
+earlier group is released as a whole; or not at all, if it breaks the promise itself or the people
+who left it do.
 """
 
 from __future__ import annotations
