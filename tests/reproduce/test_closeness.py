@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tclose.cli import app
+from tclose.reproduce import closeness
 from tclose.reproduce.census import open_census
 from tclose.reproduce.closeness import (
     ClosenessRun,
@@ -62,6 +63,22 @@ def test_one_run_for_each_part_and_the_last_is_the_table(census: Any) -> None:
     ]
     drawn = [part.svg for part in pictures if hasattr(part, "svg")]
     assert len(drawn) == 2 and all(ET.fromstring(each) is not None for each in drawn)
+
+
+def test_a_smaller_n_never_loses_more(census: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where every search for a smaller n finds less than the one before."""
+    opened, honest = open_census(census.folder), method_named("hybrid")
+    efforts = iter([0.6, 0.6, 0.02, 0.02])
+
+    class Worse:
+        def run(self, problem: Any, budget: Budget) -> Any:
+            return honest.run(problem, Budget(effort=next(efforts)))
+
+    monkeypatch.setattr(closeness, "method_named", lambda name: Worse())
+    runs = compare_closeness(opened, ("0.15",), (20, 40, 60), effort=0.6)
+    losses = [run.loss for run in runs]
+    assert [run.n for run in runs] == [20, 40, 60, opened.rows] and losses == sorted(losses)
+    assert losses[0] == losses[2] and runs[0].classes == runs[2].classes
 
 
 def test_parts_ten_times_as_large_are_equally_far_along() -> None:
