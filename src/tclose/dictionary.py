@@ -5,6 +5,7 @@ It holds no value of the table, so it may lie beside the release.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from tclose.verify.audit import Audit
 
 HEADINGS = ("column", "role", "treatment", "levels", "loss")
 SUFFIXES = (".md", ".json")
+MARKS = re.compile(r"[\\|\[\]`*]")
+"""What begins or ends a cell, a link, a picture, code or emphasis in Markdown."""
 AS_IT_IS = "released as it is"
 IDENTIFIERS = {
     "drop": "removed",
@@ -107,9 +110,8 @@ def refuse_dictionary(path: str | Path) -> None:
 
 
 def _escape(text: str) -> str:
-    """Text for a cell of a table in Markdown; HTML in it stays text."""
-    for mark, escaped in (("&", "&amp;"), ("<", "&lt;"), ("\\", "\\\\"), ("|", "\\|")):
-        text = text.replace(mark, escaped)
+    """Text for a cell of a table in Markdown; HTML, links and pictures in it stay text."""
+    text = MARKS.sub(r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
     return escape_controls(" ".join(text.splitlines()))
 
 

@@ -182,3 +182,13 @@ def test_no_name_of_a_column_or_value_adds_lines_to_what_is_printed(
 def test_no_name_of_a_project_adds_a_line_to_the_policy_made_from_it() -> None:
     project = ArxProject('a\n[release]\nrows = "keep"\n', {"k": 2, "columns": {"a": "quasi"}})
     assert "release" not in tomllib.loads(project.to_toml())
+
+
+def test_no_name_of_a_column_becomes_a_link_or_picture_in_a_dictionary() -> None:
+    """A page that shows the dictionary would load it from elsewhere."""
+    name = "![a](http://evil/a.png) <img src=x> `c` | *d*"
+    rows = pa.table({name: [1, 2, 1, 2], "ill": ["a", "b", "a", "b"]})
+    policy = {"k": 2, "columns": {name: "quasi", "ill": {"role": "sensitive", "t": 1}}}
+    told = tclose.anonymize(rows, policy, effort=0).dictionary().to_markdown()
+    (line,) = (line for line in told.splitlines() if "evil" in line)
+    assert r"!\[a\](http" in line and "<" not in line and r"\`c\` \| \*d\*" in line
