@@ -176,3 +176,12 @@ def test_an_explanation_of_the_first_attribute_names_the_others() -> None:
     policy = {"columns": {"zip": "quasi", "ill": "sensitive", "pay": "sensitive"}}
     assert "--attribute: pay" in tclose.explain(table, policy).note
     assert "--attribute" not in tclose.explain(table, policy, attribute="ill").note
+
+
+def test_a_release_of_one_class_says_that_nothing_is_left() -> None:
+    table = pa.table({"age": [20, 30, 40, 50], "ill": list("abab")})
+    policy = {"k": 3, "columns": {"age": "quasi", "ill": "insensitive"}}
+    release = tclose.anonymize(table, policy, method="mondrian")
+    assert "All rows are in one class" in shown(summarize_release(release))
+    release = tclose.anonymize(table, {**policy, "k": 2}, method="mondrian")
+    assert "in one class" not in shown(summarize_release(release))

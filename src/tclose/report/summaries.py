@@ -42,6 +42,10 @@ ENDED_BY_CLOCK = (
     "The search was ended by its time limit: another run may find another release. With an effort "
     "instead of seconds the result is the same on any machine."
 )
+ONE_CLASS = (
+    "All rows are in one class, so the quasi-identifiers distinguish nobody any more. A larger t, a "
+    "smaller k, fewer quasi-identifiers or leaving rows out (--suppression) may keep more detail."
+)
 STEPS = {
     "before": "before (B0)",
     "table": "from the table (B1)",
@@ -186,6 +190,8 @@ def _list_notices(release: Release) -> Iterator[str]:
     """Yields what a data steward should know first."""
     if release.certificate.stopped == "clock":
         yield ENDED_BY_CLOCK
+    if release.classes == 1 and release.loss.overall > 0:
+        yield ONE_CLASS
     if release.left_out:
         outside = f", {release.outside:,} of them are outside the plan" if release.outside else ""
         yield f"{rows_text(release.left_out)} left out{outside}."
