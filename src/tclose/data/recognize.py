@@ -314,8 +314,8 @@ def describe_exposed(
 
     Columns that are counted in `cells` are not counted again.
 
-    Identifiers are not released; values of quasi-identifiers are told one by one in sets, as far as
-    no hierarchy generalizes them, or as they are (`exact_quasi`).
+    Identifiers are not released. Values of quasi-identifiers without a hierarchy are listed in
+    sets, or released as they are (`exact_quasi`).
     """
     shown = [
         name
@@ -336,13 +336,13 @@ def describe_exposed(
             texts = _count_all_texts(source, name, values)
         told = [str(found) for found in find_patterns(texts)]
         if is_nearly_unique(values) and not in_sets:
-            told.append("nearly every value occurs once, so it finds a person again")
+            told.append("nearly every value occurs once, so it identifies a person")
         if in_sets and not in_groups and _names_each(texts):
             told.append(
                 "most rows have a value of their own, and every set lists those of its rows"
             )
         if told:
-            how = "told in sets" if in_sets else "released as they are"
+            how = "released in sets" if in_sets else "released as they are"
             how = "released as they are or in groups" if in_groups else how
             remedy = "Make it an identifier"
             if policy.columns[name].role == "sensitive" and _are_numbers(values):

@@ -43,7 +43,7 @@ ENDED_BY_CLOCK = (
     "instead of seconds the result is the same on any machine."
 )
 ONE_CLASS = (
-    "All rows are in one class, so the quasi-identifiers distinguish nobody any more. A larger t, a "
+    "All rows are in one class, so nothing is left of the quasi-identifiers. A larger t, a "
     "smaller k, fewer quasi-identifiers or leaving rows out (--suppression) may keep more detail."
 )
 STEPS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -54,6 +54,11 @@ TYPES = {
     frozenset(): pa.string(),
 }  # fmt: skip
 """The type of a column, from the kinds of cells that it has; text in any other case."""
+KINDS = {
+    "bool": "true or false", "whole": "whole number", "large": "whole number",
+    "huge": "whole number", "day": "date", "moment": "date and time", "span": "duration",
+}  # fmt: skip
+"""The kinds of cells in words, where these differ."""
 
 
 def open_excel(files: Files, sheet: str | None, connection: Connection) -> DuckSource:
@@ -196,7 +201,7 @@ class _SheetCopy:
 
     def notes(self) -> list[str]:
         notes = [
-            f"column {name!r} has cells of several kinds ({', '.join(sorted(kinds))}): read as text"
+            f"column {name!r} has cells of several kinds ({_name_kinds(kinds)}): read as text"
             for name, kinds in zip(self.names, self.kinds, strict=True)
             if frozenset(kinds) not in TYPES
         ]
@@ -251,6 +256,10 @@ class _SheetCopy:
                 kinds.add(kind)
             texts.append(text)
         return pa.array(texts, pa.string())
+
+
+def _name_kinds(kinds: Iterable[str]) -> str:
+    return ", ".join(sorted({KINDS.get(kind, kind) for kind in kinds}))
 
 
 def _classify(value: object) -> tuple[str, str]:
