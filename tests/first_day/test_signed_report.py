@@ -247,7 +247,7 @@ def test_one_row_with_a_gauge_per_promise_and_no_repetition(documents: Any) -> N
     document = documents["external"]
     (gauges,) = [p for p in document.section("promise").parts if isinstance(p, Gauges)]
     crowd, close = gauges.entries
-    assert crowd.asked == "at least 4" and close.asked == "at most 0.4"
+    assert crowd.required == "at least 4" and close.required == "at most 0.4"
     assert crowd.place is not None and crowd.limit is not None and crowd.place >= crowd.limit
     assert close.place is not None and close.limit is not None and close.place <= close.limit
     assert close.place / close.limit == pytest.approx(float(close.attained) / 0.4, abs=1e-3)
