@@ -148,6 +148,9 @@ NAMES = {
     "health": "sensitive", "ndisease": "sensitive", "selfhealth": "sensitive", "wages": "sensitive",
     "hhincome": "sensitive", "married": "quasi", "health_insurance": "quasi",
     "disability": "sensitive", "children": "quasi", "Schwerbehinderung": "sensitive",
+    "Verweildauer (Tage)": "sensitive", "BMI": "sensitive", "voted_for": "sensitive",
+    "Blutdruck": "sensitive", "claim_amount": "sensitive", "student_no": "identifier",
+    "Staatsangehörigkeit": "quasi", "Kinderzahl": "quasi", "municipality": "quasi",
 }  # fmt: skip
 
 
@@ -257,12 +260,12 @@ def test_a_number_that_stands_for_a_person_with_several_rows_may_be_the_subject(
     )
     draft = tclose.draft_policy(table)
     (question,) = draft.questions
-    assert "people are counted instead of rows" in question.text and "subject" in question.answers
+    assert "counts people instead of rows" in question.text and "subject" in question.answers
     answered = draft.answer({("patient_id", "role"): "subject"}).confirm()
     assert tclose.audit(table, answered).requirements[0].achieved == 10
     assert tclose.audit(table, draft.confirm()).requirements[0].achieved == 20
     for column in ({"patient_id": list(range(60))}, {"phone_no": [row // 2 for row in range(60)]}):
-        assert "people are counted" not in drafted(column)[1]
+        assert "counts people" not in drafted(column)[1]
 
 
 @pytest.mark.parametrize("name", ["design_weight", "surveyWeight", "fnlwgt", "Designgewicht"])

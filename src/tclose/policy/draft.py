@@ -59,7 +59,7 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
     for profile in profiles:
         suggestion = suggest(profile)
         if suggestion.doubt:
-            text = f"{suggestion.reason}: {suggestion.role}? {suggestion.doubt}"
+            text = f"{suggestion.reason} (suggested: {suggestion.role}); {suggestion.doubt}"
             roles: tuple[str, ...] = ("identifier", "quasi", "sensitive", "insensitive")
             if SUBJECT in suggestion.doubt or suggestion.role == "weight":
                 roles = (*roles, "subject" if SUBJECT in suggestion.doubt else "weight")

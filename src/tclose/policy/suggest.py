@@ -33,7 +33,8 @@ IDENTIFIER = _words(
     "patientid vorname nachname nom prenom nombre apellido cognome nome sobrenome naam voornaam "
     "achternaam ssn nin nhs nir dni nif cpf bsn ahv email e_mail mail phone tel telef mobile handy "
     "fax address adress direccion indirizzo endereco adres street strasse passport pasaporte "
-    "license licence iban account konto mrn patient_no record record_no patnr fallnr fallnummer "
+    "license licence iban account konto mrn patient_no student_no record record_no svnr patnr "
+    "fallnr fallnummer "
     "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
     "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung "
     "teleph login passw codice_fiscale historia_clinica numero_secu vin plate",
@@ -51,7 +52,8 @@ SENSITIVE = _words(
     "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
     "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
     "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
-    "net_worth rating readmi sick union vote voting bmi verweil liegedauer health(?!_?insur) disab "
+    "net_worth rating readmi sick union vote voting party partei bmi blood blutdruck glucose "
+    "glukose creatin kreatin tobacco claim gpa drg verweil liegedauer health(?!_?insur) disab "
     "injur handicap behinder gesundheit "
     "sante salud saude salute gezondheid",
     "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
@@ -67,7 +69,8 @@ QUASI = _words(
     "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
     "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
     "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
-    "department abteilung insur versicher kasse payer taille poids municip district commun bezirk",
+    "department abteilung insur versicher kasse payer taille poids municip district commun bezirk "
+    "staatsang kinder",
     "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
 )
 WEIGHT = re.compile(
@@ -92,7 +95,7 @@ CODE = re.compile(
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
 MONEY = "amounts of money"
-SUBJECT = 'with "subject" as its role, people are counted instead of rows'
+SUBJECT = 'the role "subject" counts people instead of rows'
 CODED = (
     "ICD-10 codes", "ICD-9 codes", "lists of ICD-10 codes", "lists of ICD-9 codes", MONEY
 )  # fmt: skip
@@ -232,8 +235,8 @@ def _suggest_by_name(profile: Profile) -> Suggestion | None:
         if repeats:
             doubt = f"does it identify people? it has only {profile.distinct:,} values"
         if profile.rows > 20 and share <= UNIQUE and _is_person_number(profile):
-            link = "; if it does" if doubt else "do its values stand for people? if so"
-            doubt = f"{doubt}{link}, some have several rows: {SUBJECT}"
+            link = "; if it does" if doubt else "does each value stand for a person? if so"
+            doubt = f"{doubt}{link}, some people have several rows: {SUBJECT}"
         if not (repeats and (is_sensitive or is_quasi)):
             return Suggestion("identifier", "its name says that it identifies a person", doubt)
     if is_sensitive and not (profile.kind == "date" and is_quasi):

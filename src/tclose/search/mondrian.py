@@ -2,7 +2,7 @@
 
 - `mondrian`         strict; of all allowed cuts the one that saves the most loss
 - `mondrian-median`  strict; the median of the widest column that allows it, as published
-- `mondrian-relaxed` the median likewise, but cells with equal codes may part
+- `mondrian-relaxed` the same, but cells with equal codes may be separated
 - `nt-mondrian`      strict; a class may be close to any large enough node above it instead, so
   refusing a cut is a heuristic: cuts below it might have been allowed (`mathematics.md` 2.2);
   or to a region that was split off before, whatever loses less (`supersets`)
@@ -32,11 +32,11 @@ from tclose.search.supersets import (
 )
 
 EFFORT = 20_000_000
-"""Steps between two looks at the clock: well under a tenth of a second."""
+"""Steps of work between two checks of the clock: well under a tenth of a second."""
 STEP = 2.5e-9
 """Seconds of an ordinary core per step."""
 JUDGED, JUDGED_CELL = 2e-3, 2e-7
-"""Seconds of an ordinary core to have a cut judged by the requirements: each, and per cell."""
+"""Seconds of an ordinary core for the requirements to judge a cut: each, and per cell."""
 
 
 def mondrian(
@@ -46,7 +46,7 @@ def mondrian(
     method: str = "mondrian",
     rule: Literal["gain", "median", "relaxed"] = "gain",
 ) -> Outcome:
-    """Cuts by a rule: the one that saves most, the median, or a median that parts equal codes."""
+    """Returns the classes cut by a rule: largest gain, median, or a median that divides codes."""
     clock = Clock(budget)
     tree = SplitTree(NodeWorkspace(problem.make_coded_table(ordered=False)), rule)
     if problem.constraints.uncompiled:
