@@ -86,7 +86,8 @@ def test_notes_on_cleaning_say_only_what_changed() -> None:
     sex = {"role": "sensitive", "t": 1, "nulls": ["?"]}
     policy = {"columns": {"born": born, "sex": sex}}
     notes = tclose.audit(table, policy).notes
-    assert "born was cleaned before counting (dates read as %d.%m.%Y): 4 rows changed" in notes
+    dates = "dates written as %d.%m.%Y became ISO dates"
+    assert f"born was cleaned before counting ({dates}): 4 rows changed" in notes
     marks = "1 mark of missing values): 1 row changed, 3 different values became 2"
     assert f"sex was cleaned before counting ({marks}" in notes
     clean = table.replace({"sex": {"?": "f"}})

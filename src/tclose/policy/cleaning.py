@@ -287,9 +287,9 @@ class ColumnCleaning(Part):
             n_marks = len(self.nulls)
             yield f"{n_marks:,} mark{'' if n_marks == 1 else 's'} of missing values"
         if self.decimal:
-            yield f"decimals after {self.decimal!r}"
+            yield f"amounts with the decimal mark {self.decimal!r} became plain numbers"
         if self.date_format:
-            yield f"dates read as {' or '.join(self.date_format)}"
+            yield f"dates written as {' or '.join(self.date_format)} became ISO dates"
         if self.age_on:
             yield f"age in whole years on {self.age_on.isoformat()}"
         if self.clean:
