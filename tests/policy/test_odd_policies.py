@@ -28,8 +28,8 @@ FILES = {
     ),
     "deep table": ("p.toml", f"{REST}[{'.'.join('a' * 3000)}]\nb = 1\n", "nested too deeply"),
     "deep key": ("p.toml", f"{'.'.join('a' * 3000)} = 1\n{REST}", "nested too deeply"),
-    "key twice": ("p.json", '{"k": 2, "columns": {}, "k": 100}', "a key stands twice"),
-    "column twice": ("p.json", '{"columns": {"q": "quasi", "q": "sensitive"}}', "stands twice"),
+    "key twice": ("p.json", '{"k": 2, "columns": {}, "k": 100}', "a key occurs twice"),
+    "column twice": ("p.json", '{"columns": {"q": "quasi", "q": "sensitive"}}', "occurs twice"),
     "no number": ("p.json", '{"k": NaN}', "not valid JSON"),
     "deep list": ("p.json", f'{{"k": {"[" * 3000}{"]" * 3000}}}', "nested too deeply"),
 }

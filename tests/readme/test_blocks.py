@@ -21,7 +21,8 @@ from pyarrow import csv
 from typer.main import get_command
 
 from tclose.cli import app
-from tclose.data.binding import bind, open_source
+from tclose.data.binding import bind
+from tclose.data.opening import open_source
 from tclose.policy import Policy
 from tclose.report.render.printing import BROWSERS
 

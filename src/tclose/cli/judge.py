@@ -230,10 +230,10 @@ def sign(
     ],
     key: Annotated[Path, option("KEY", "Your private Ed25519 key (PEM, without a password).")],
 ) -> None:
-    """Sign a certificate with a private key; `verify --key` checks the signature.
+    r"""Sign a certificate with a private key; `verify --key` checks the signature.
 
     The signature covers every entry, including the hash of the release, and is added to the
-    certificate. Needs the extra `sign` of the package.
+    certificate. Needs `pip install 'tclose\[sign]'`.
     """
     from tclose.verify.certificate import Certificate
     from tclose.verify.signature import sign_certificate
