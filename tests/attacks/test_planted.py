@@ -203,8 +203,10 @@ def test_releases_are_linked_by_a_key_or_their_order_or_not_at_all() -> None:
     assert keyed.affected == 4
     fewer = finding(tclose.attack(one, rules, other=two.slice(0, 3), key="row"), "composition")
     assert fewer.total == 3
+    steps: list[str] = []
     with pytest.raises(UsageError, match="not known whose row is whose"):
-        tclose.attack(one, rules, other=two.slice(0, 3))
+        tclose.attack(one, rules, other=two.slice(0, 3), progress=steps.append)
+    assert steps and not any("looking at" in step for step in steps), "refused before any attack"
     with pytest.raises(DataError, match="differ in a sensitive value"):
         tclose.attack(one, rules, other=two)
     with pytest.raises(DataError, match="no column 'name'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from collections import Counter
 from pathlib import Path
@@ -232,6 +233,17 @@ def test_a_promise_that_fails_leaves_nothing_fitted(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         model.transform(AGES)
     assert not hasattr(model, "certificate_")
+
+
+def test_the_certificate_names_the_files_that_the_promise_rests_on(tmp_path: Path) -> None:
+    groups = b"flu;lungs;*\ncold;lungs;*\ngout;joints;*\n"
+    (tmp_path / "ill.csv").write_bytes(groups)
+    ill = 'role = "sensitive"\nt = 1\ndistance = "hierarchical"\nhierarchy = { file = "ill.csv" }'
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f'k = 2\n[columns]\nage = "quasi"\n[columns.ill]\n{ill}\n')
+    people = pd.DataFrame({"age": [21, 22, 44, 45], "ill": ["flu", "gout", "cold", "flu"]})
+    hashes = Anonymizer(policy).fit(people).certificate_.hashes
+    assert hashes.promise_files == {"ill.csv": hashlib.sha256(groups).hexdigest()}
 
 
 def test_the_target_can_be_the_sensitive_attribute() -> None:
