@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PLACE = Path(__file__).parents[2] / "tools/fuzz/run.py"
+from scripts import load_script
+
 TARGETS = ("readers", "policies", "hierarchies", "plans", "certificates", "labels", "studio")
 
 
 @pytest.fixture(scope="module")
 def fuzz() -> Any:
-    spec = importlib.util.spec_from_file_location("fuzz", PLACE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fuzz"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("tools/fuzz/run.py")
 
 
 @pytest.mark.slow

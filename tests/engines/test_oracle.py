@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from scripts import load_script
 
 # Ibis warns of what it uses itself.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
-PLACE = Path(__file__).parents[2] / "tools/oracle/judge.py"
 
 
 @pytest.fixture(scope="module")
 def oracle() -> Any:
-    spec = importlib.util.spec_from_file_location("oracle", PLACE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["oracle"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("tools/oracle/judge.py")
 
 
 def judge(oracle: Any, make: Any, tables: int) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from scripts import ROOT, load_script
 
 
 def run_page(name: str, folder: Path) -> None:
-    spec = spec_from_file_location("docs_pages", DOCS / "pages.py")
-    assert spec is not None and spec.loader is not None
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
-    script.run_page(DOCS / "howto" / name, folder)
+    load_script("docs/pages.py").run_page(ROOT / "docs" / "howto" / name, folder)
 
 
 @pytest.mark.slow

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+
+from scripts import load_script
 
 pytestmark = pytest.mark.slow
 
@@ -17,15 +18,7 @@ GALLERY = DOCS / "gallery"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("docs_pages", DOCS / "pages.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = script()
+MAKE = load_script("docs/pages.py")
 PAGES = MAKE.pages("gallery")
 
 

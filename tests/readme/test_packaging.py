@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from scripts import ROOT, load_script
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TABLE = "age,zip,disease\n" + "20-29,476**,flu\n20-29,476**,ulcer\n" * 2
 POLICY = (
@@ -28,11 +28,7 @@ def load_yaml(path: str) -> Any:
 
 
 def load_tool(name: str = "package") -> Any:
-    spec = importlib.util.spec_from_file_location(f"{name}_tool", ROOT / "tools" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(f"tools/{name}.py")
 
 
 def test_the_metadata_is_complete() -> None:

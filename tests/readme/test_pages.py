@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from scripts import load_script
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def load_script() -> Any:
-    spec = spec_from_file_location("docs_pages", DOCS / "pages.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCRIPT = load_script()
+SCRIPT = load_script("docs/pages.py")
 PAGES = SCRIPT.pages("tutorial", "howto")
 SERVERS = ("spark.md", "postgresql.md")  # tests/engines/test_pages.py
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from scripts import load_script
 
 PLACE = Path(__file__).parents[2] / "tools/oracle/judge.py"
 
 
 @pytest.fixture(scope="module")
 def oracle() -> Any:
-    spec = importlib.util.spec_from_file_location("oracle", PLACE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["oracle"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("tools/oracle/judge.py")
 
 
 def test_it_shares_no_code_with_the_package(oracle: Any) -> None:
