@@ -44,6 +44,48 @@ def test_as_many_classes_as_the_common_divisor_allows(
         assert [mine[value] for value in range(len(counts))] == [n // most for n in counts]
 
 
+@pytest.mark.parametrize("t", ["0", "0.001"])
+def test_matched_classes_are_exactly_like_the_table_in_both_attributes(t: str, tables: Any) -> None:
+    """8 divides all counts: 18 buckets hold one value each, and a class has a record of each."""
+    chance, counts = np.random.default_rng(4), {"pay": [48, 16, 80], "age": [72, 24, 48]}
+    rows = {name: np.repeat(range(3), each).tolist() for name, each in counts.items()}
+    rows = {name: chance.permutation(column).tolist() for name, column in rows.items()}
+    stated = {"role": "sensitive", "distance": "ordered", "t": t}
+    columns = {"zip": "quasi", "pay": stated, "age": stated}
+    case = tables.Case({"zip": list(range(144)), **rows}, {"k": 5, "columns": columns})
+    problem = problem_of(case.bound())
+    outcome = method_named("matching").run(problem, Budget(effort=0.05))
+    assert outcome.classes == 8
+    for number in range(8):
+        for column, each in enumerate(counts.values()):
+            mine = Counter(problem.sensitive[outcome.label == number, column].tolist())
+            assert [mine[value] for value in range(3)] == [count // 8 for count in each]
+
+
+CUTTING = ["hybrid", "mondrian", "mondrian-median", "mondrian-relaxed", "nt-mondrian",
+           "optimal", "incognito"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUTTING)
+@pytest.mark.parametrize("distance", ["equal", "ordered", "kl", "js"])
+def test_a_table_that_is_there_twice_is_divided_in_two(
+    name: str, distance: str, tables: Any
+) -> None:
+    """Also by logarithms, which keep a margin from every other t."""
+    pay = np.repeat(["a", "b", "c"], [3, 8, 6]).tolist()
+    rows = {"half": ["x"] * 17 + ["y"] * 17, "age": list(range(34)), "pay": [*pay, *pay]}
+    stated = {"role": "sensitive", "distance": distance, "t": "0"}
+    if distance == "ordered":
+        stated["order"] = ["a", "b", "c"]
+    columns = {"half": "quasi", "age": "quasi", "pay": stated}
+    problem = problem_of(tables.Case(rows, {"k": 5, "columns": columns}).bound())
+    outcome = method_named(name).run(problem, Budget(effort=0.05))
+    assert outcome.classes == 2  # 3, 8 and 6 have no common divisor
+    for number in range(2):
+        mine = Counter(problem.sensitive[outcome.label == number, 0].tolist())
+        assert sorted(mine.values()) == [3, 6, 8]
+
+
 @pytest.mark.parametrize("name", BY_CONSTRUCTION)
 def test_without_a_common_divisor_there_is_one_class(name: str, tables: Any) -> None:
     problem = make_problem(tables, [25, 36])

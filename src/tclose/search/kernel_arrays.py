@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.arrays import Flags, Floats, Ints
+from tclose.distance.ground import equal
 from tclose.kernels.base.table import CodedTable
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints, JudgedAttribute
 from tclose.search.curve import find_quantiles, interleave_bits
@@ -64,6 +66,7 @@ class ConstraintArrays:
         self, constraints: Constraints, compiled: Sequence[Constraint], total: int
     ) -> None:
         base, fields = constraints.base, constraints.fields
+        compiled = [_compare_exactly(each, fields[each.field]) for each in compiled]
         self.compiled, self.k = compiled, constraints.k
         self.rows = np.zeros(len(compiled), dtype=ROW)
         trees = [_contract_tree(each, fields[each.field]) for each in compiled]
@@ -201,6 +204,14 @@ def _share_bounds(constraint: Constraint, count: Ints, known: int) -> tuple[Floa
     lower = safe * math.exp(-constraint.spread) * (1 + CLEARANCE)
     upper = safe * math.exp(min(constraint.spread, 700.0)) * (1 - CLEARANCE)
     return np.where(seen, lower, -1.0), np.where(seen, upper, 0.0)
+
+
+def _compare_exactly(constraint: Constraint, field: JudgedAttribute) -> Constraint:
+    """The constraint, with a divergence of 0 as an equal distance of 0: only equal distributions
+    have either. Logarithms would keep a margin and refuse them."""
+    if constraint.kind not in (ConstraintKind.KL, ConstraintKind.JS) or constraint.threshold:
+        return constraint
+    return replace(constraint, kind=ConstraintKind.EMD, metric=equal(field.values))
 
 
 class _Tree(NamedTuple):

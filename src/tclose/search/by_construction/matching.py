@@ -13,12 +13,14 @@ of buckets. Rows beyond a multiple of K go to the nearest classes that stay clos
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tclose.kernels.records.filling import MatchingFilling
 from tclose.search.by_construction.construct import Construction
 from tclose.search.by_construction.emd_bounds import ROUNDING, EmdAttribute, EmdConstraints
-from tclose.search.by_construction.quotas import find_sufficient
+from tclose.search.by_construction.quotas import choose_divisor, find_sufficient
 
 LADDER = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
 """Numbers of buckets that are tried, as shares of what the guarantee needs, while the loss falls:
@@ -32,7 +34,15 @@ bucket then has records everywhere, and near ones can be matched."""
 
 
 def build_matchings(made: Construction) -> None:
-    """Classes by perfect matchings, with as many buckets as closeness needs, or fewer."""
+    """Classes by perfect matchings, with as many buckets as closeness needs, or fewer; and with
+    those that are exactly like the table, where its counts have a common divisor."""
+    _try_fewer_and_fewer(made)
+    exact = count_exact_buckets(made.closeness, made.k)
+    if exact <= MOST_BUCKETS and exact < made.problem.n_rows:
+        match_buckets(made, exact)
+
+
+def _try_fewer_and_fewer(made: Construction) -> None:
     needed, most = count_buckets_needed(made.closeness, made.k), made.problem.n_rows
     tried = {min(max(made.k, round(share * needed)), most) for share in LADDER}
     for at, buckets in enumerate(sorted(tried, reverse=True)):
@@ -42,6 +52,17 @@ def build_matchings(made: Construction) -> None:
         match_buckets(made, buckets)
         if made.least >= before:
             return
+
+
+def count_exact_buckets(closeness: EmdConstraints, k: int) -> int:
+    """The buckets that hold a single value each, of either attribute: their classes are exactly
+    like the table. As few as the common divisor of all values' counts allows."""
+    counts = [
+        int(count)
+        for attribute in closeness.attributes
+        for count in np.bincount(attribute.node, closeness.rows)
+    ]
+    return closeness.total // choose_divisor(math.gcd(*counts), closeness.total, k)
 
 
 def count_buckets_needed(closeness: EmdConstraints, k: int) -> int:

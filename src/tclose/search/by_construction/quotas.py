@@ -87,9 +87,17 @@ def count_in_proportion(rows: Ints, bounds: Bounds, k: int) -> int:
     """
     if any(bound.evaluate(rows[None])[-1] > bound.t + ROUNDING for bound in bounds):
         return 1
-    total, common = int(rows.sum()), math.gcd(*rows.tolist())
+    return choose_divisor(math.gcd(*rows.tolist()), int(rows.sum()), k)
+
+
+def choose_divisor(common: int, rows: int, k: int) -> int:
+    """The largest divisor that leaves k rows in each of so many classes; 1 if none does.
+
+    >>> choose_divisor(12, 60, 7)
+    6
+    """
     low = [divisor for divisor in range(1, math.isqrt(common) + 1) if common % divisor == 0]
-    fits = [divisor for part in low for divisor in (part, common // part) if total // divisor >= k]
+    fits = [divisor for part in low for divisor in (part, common // part) if rows // divisor >= k]
     return max(fits, default=1)
 
 
