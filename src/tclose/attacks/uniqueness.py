@@ -9,6 +9,9 @@ from tclose.data.binding import BoundTable
 from tclose.verify.special_uniques import find_table_uniques
 from tclose.verify.uniqueness import estimate_table
 
+MOST_LOOKS = 100_000_000
+"""The largest number of classes × sets of columns to look at for special uniques."""
+
 
 def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
     """Yields rows that are estimated to be unique in the population, and special uniques."""
@@ -29,7 +32,7 @@ def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
         yield Finding(
             "population uniqueness", None, sentence, affected, classes.n_rows, alone, numbers
         )
-    found = find_table_uniques(release)
+    found = find_table_uniques(release, MOST_LOOKS)
     if found is not None:
         most, counts = found.most, found.count()
         by_size = {

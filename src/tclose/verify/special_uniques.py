@@ -14,8 +14,6 @@ from tclose.distance.histogram import group_codes
 
 MOST_COLUMNS = 3
 """The largest number of columns that an attacker is assumed to know."""
-MOST_LOOKS = 100_000_000
-"""The largest number of classes × sets of columns to look at."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,14 @@ class SpecialUniques:
         return SpecialUniqueCounts(tuple(rows.tolist()), int(self.score.max(initial=0)))
 
 
-def find_table_uniques(bound: BoundTable) -> SpecialUniques | None:
-    """The special uniques of a table; None if it has one column or is too large to look at."""
+def find_table_uniques(bound: BoundTable, most_looks: int) -> SpecialUniques | None:
+    """The special uniques of a table; None if it has one column, or more classes × sets of columns
+    than there may be looked at.
+    """
     classes, columns = bound.classes, len(bound.classes.quasi)
     most = min(MOST_COLUMNS, columns - 1)
     looks = classes.count * sum(comb(columns, size) for size in range(1, most + 1))
-    if most < 1 or looks > MOST_LOOKS:
+    if most < 1 or looks > most_looks:
         return None
     return find_special_uniques(classes.key, classes.class_rows, most)
 
