@@ -137,6 +137,11 @@ def test_no_audit_told_as_plain_values_shows_one() -> None:
     assert SECRET not in "".join(str(verdict) for verdict in result.requirements)
 
 
+def test_no_table_that_was_checked_shows_one() -> None:
+    found = tclose.check(table(), rules(illness=sensitive(t=1)))
+    assert repr(found) == str(found) == "<BoundTable: frame: 4 rows in 4 classes>"
+
+
 ADDRESSES = [
     "postgresql+psycopg://ann:HUSH@db/clinic",
     "jdbc:postgresql://ann:HUSH@db/clinic",

@@ -44,7 +44,7 @@ from tclose.errors import (
 from tclose.hierarchy import Hierarchy, arx, build
 from tclose.hierarchy.builtin import find_builtin
 from tclose.hierarchy.tree import locate
-from tclose.plain import write_number
+from tclose.plain import classes_text, escape_controls, rows_text, write_number
 from tclose.policy.columns import Column, HierarchySpec
 from tclose.policy.model import Policy
 from tclose.requirements.classes import Classes
@@ -64,6 +64,10 @@ class BoundTable:
     """The quasi-identifiers' trees."""
     further: tuple[str, ...] = ()
     """Columns that tell cells apart and are no part of the table, such as groups of people."""
+
+    def __repr__(self) -> str:
+        counts = f"{rows_text(self.classes.n_rows)} in {classes_text(self.classes.count)}"
+        return escape_controls(f"<BoundTable: {self.source.name}: {counts}>", lines=False)
 
     @property
     def attributes(self) -> dict[str, Attribute]:
