@@ -14,6 +14,7 @@ from pyarrow import csv, parquet
 from typer.testing import Result
 
 import tclose
+from tclose.cli import prepare
 from tclose.policy.arx_project import ArxProject
 from tclose.report.render.saving import save_document
 
@@ -192,3 +193,20 @@ def test_no_name_of_a_column_becomes_a_link_or_picture_in_a_dictionary() -> None
     told = tclose.anonymize(rows, policy, effort=0).dictionary().to_markdown()
     (line,) = (line for line in told.splitlines() if "evil" in line)
     assert r"!\[a\](http" in line and "<" not in line and r"\`c\` \| \*d\*" in line
+
+
+def test_no_question_about_a_column_holds_a_control_character(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[str] = []
+
+    def note(words: str, **_: object) -> str:
+        shown.append(words)
+        return "x" if len(shown) % 2 else ""  # no answer that is known, then none
+
+    monkeypatch.setattr("typer.prompt", note)
+    questions = tclose.draft_policy(pa.table({name: ["1", "2"] * 9 for name in ODD})).questions
+    assert prepare._ask(questions) == {}
+    assert len(shown) > len(ODD) and r"\u001b[2J" in "".join(shown)
+    for words in shown:
+        assert not CONTROLS.search(words) and "\n" not in words

@@ -16,7 +16,7 @@ from tclose.cli import console, options
 from tclose.cli.options import option
 from tclose.cli.progress import RELEASING
 from tclose.errors import PolicyError, UsageError
-from tclose.plain import join_lines
+from tclose.plain import escape_controls, join_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -211,12 +211,19 @@ def _ask_once(question: Question) -> str:
     """Reads one answer, which may be abbreviated if that is unambiguous; empty if none is given."""
     choice = "/".join(question.answers)
     words = f"{question.column}: {question.text} [{choice}, Enter leaves it open]"
-    while answer := typer.prompt(words, default="", show_default=False, err=True).strip().lower():
+    while answer := _prompt(words).strip().lower():
         found = [known for known in question.answers if known.startswith(answer)]
         if len(found) == 1:
             return found[0]
         words = f"Which of {choice}? Enter leaves it open"
     return ""
+
+
+def _prompt(words: str) -> str:
+    """Asks in one line, whatever the name of a column holds."""
+    shown = escape_controls(words, lines=False)
+    answer: str = typer.prompt(shown, default="", show_default=False, err=True)
+    return answer
 
 
 class FileKind(StrEnum):
