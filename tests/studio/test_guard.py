@@ -161,6 +161,18 @@ def test_a_fault_of_ours_shows_no_traceback(
     assert "secret" not in answer.text + told.err + told.out and "Traceback" not in told.err
 
 
+def test_a_path_that_fails_moves_no_cursor(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("tclose.studio.jobs.Jobs.find", fail)
+    assert client.get("/jobs/%1b[2J%0aThe promise holds.").status_code == 500
+    told = capsys.readouterr().err
+    assert r"ValueError at /jobs/\u001b[2J\nThe promise" in told and "\x1b" not in told
+
+
 def test_it_listens_to_this_machine_only(make: Make) -> None:
     assert make().socket.getsockname()[0] == "127.0.0.1"
 

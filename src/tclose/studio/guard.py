@@ -18,6 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tclose.plain import escape_controls
+
 POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "object-src 'none'"
@@ -76,7 +78,8 @@ class Guard:
             await self.app(scope, self._limit(receive), answer)
         except Exception as error:  # the application has answered
             # The error's message may contain a value of the table, so only its kind is printed.
-            print(f"tclose studio: {type(error).__name__} at {scope['path']}", file=sys.stderr)
+            place = escape_controls(scope["path"], lines=False)
+            print(f"tclose studio: {type(error).__name__} at {place}", file=sys.stderr)
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Returns the refusal of a request; None if it may pass."""
