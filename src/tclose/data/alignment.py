@@ -74,7 +74,7 @@ def link_people(
         raise DataError(
             "rows linked to the same person differ in a sensitive value",
             where=where,
-            hint="were the rows shuffled? name a column that tells them apart (key)",
+            hint="releases are shuffled by default; name a column that tells rows apart (key)",
         )
     return linked
 
