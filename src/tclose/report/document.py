@@ -19,8 +19,8 @@ EDITIONS: tuple[Edition, ...] = ("external", "internal", "users")
 Tone = Literal["plain", "good", "bad", "note", "aside", "strong"]
 """How a text is meant: good or bad news, a caution, an aside, or with emphasis."""
 CLOSING = (
-    "Numbers were counted on the table itself; whether it may be published is a judgement that "
-    "they inform and do not replace."
+    "All numbers were counted on the table itself. They inform the decision whether it may be "
+    "published, and do not replace it."
 )
 
 

@@ -111,7 +111,7 @@ def judge_usefulness(subject: Subject) -> Card:
     )
     empty = [subject.show(name) for name, loss in lost.items() if loss >= NOTHING]
     left = 1 - sum(lost.values()) / len(lost)
-    note = "Columns that are not listed are as they were, unless they were removed."
+    note = "Columns that are not listed were not generalized; see what was done to each column."
     if subject.kind == "verify":
         note += " This is stated by the certificate; it cannot be recounted without the original."
     if empty:
