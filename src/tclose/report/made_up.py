@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -27,7 +28,8 @@ def make_up(value: str, form: str, taken: set[str], tree: Hierarchy | None = Non
     """
     if form == "group" and not _list_periods(value) and tree is not None and tree.contains(value):
         return f"a group of {int(tree.size_below[tree.index(value)]):,} values"
-    tried = [made for made in _list_made_up(value, form) if not _names_any(made, taken)]
+    found = _list_made_up(value, form, has_own_ends=tree is None)
+    tried = [made for made in found if not _names_any(made, taken)]
     return f"{tried[0]} (made up)" if tried else IN_WORDS.get(form, "a value as it was")
 
 
@@ -37,9 +39,9 @@ def _names_any(made: str, taken: set[str]) -> bool:
     return made in taken or any(part in taken for part in parts)
 
 
-def _list_made_up(value: str, form: str) -> Iterator[str]:
+def _list_made_up(value: str, form: str, *, has_own_ends: bool) -> Iterator[str]:
     if form == "interval":
-        yield from _list_intervals(value)
+        yield from _list_intervals(value, has_own_ends=has_own_ends)
     elif form == "set" and (found := SET.match(value)):
         count = len(set_members(found[1]))
         names = ", ".join("ABC"[: min(count, 3)])
@@ -65,6 +67,7 @@ def _list_periods(value: str) -> list[str]:
     return [f"{first}{end}" for first in years]
 
 
+DAYS_OF_MONTH = 30.44
 SPELLINGS = (("abcdefghijklm", "1234567890"), ("zyxwvutsrqpon", "9876543210"))
 
 
@@ -84,8 +87,12 @@ def _respell(value: str, letters: str, digits: str) -> str:
     return "".join(spelt)
 
 
-def _list_intervals(value: str) -> Iterator[str]:
-    """Yields intervals of about the same width elsewhere, with multiples of round steps as ends."""
+def _list_intervals(value: str, *, has_own_ends: bool) -> Iterator[str]:
+    """Yields intervals of about the same width elsewhere, with multiples of round steps as ends.
+
+    If the ends are values of the table (and not of a hierarchy), their exact difference is a fact
+    about two rows, so the width is rounded: to years, months or one significant digit.
+    """
     found = read_interval(value)
     if found is None or found.low is None or found.high is None:
         yield from ("≥ 90", "≥ 900", "≥ 9000")
@@ -96,11 +103,39 @@ def _list_intervals(value: str) -> Iterator[str]:
     for start in (1, 2, 3, 5, 7, 11):
         if is_date:
             low = date(1900 + 10 * start, 1, 1)
-            yield f"{left}{low}, {date.fromordinal(low.toordinal() + int(width))}{right}"
+            days = _round_days(low, int(width)) if has_own_ends else int(width)
+            yield f"{left}{low}, {date.fromordinal(low.toordinal() + days)}{right}"
         else:
+            width = _round_width(width) if has_own_ends else width
             low_end = start * max(10 ** (len(str(int(width))) if width >= 1 else 0), 1)
             ends = (_write_end(Fraction(low_end)), _write_end(low_end + width))
             yield f"{left}{ends[0]}, {ends[1]}{right}"
+
+
+def _round_width(width: Fraction) -> Fraction:
+    """Rounds to one significant digit.
+
+    >>> print(*map(_round_width, [Fraction(8045), Fraction(9), Fraction("0.26")]))
+    8000 9 3/10
+    """
+    if width <= 0:
+        return width
+    unit = Fraction(10) ** math.floor(math.log10(width))
+    return round(width / unit) * unit
+
+
+def _round_days(low: date, days: int) -> int:
+    """Rounds a number of days from the first of a year, to whole years or months if it has any.
+
+    >>> _round_days(date(1910, 1, 1), 3649), _round_days(date(1910, 1, 1), 97)
+    (3651, 89)
+    """
+    if days < DAYS_OF_MONTH:
+        return int(_round_width(Fraction(days)))
+    months = round(days / DAYS_OF_MONTH)
+    months = 12 * round(months / 12) if months > 12 else months
+    end = date(low.year + months // 12, 1 + months % 12, 1)
+    return end.toordinal() - low.toordinal() - 1
 
 
 def _write_end(number: Fraction) -> str:
