@@ -254,3 +254,17 @@ def test_a_shuffled_file_read_without_output_is_shuffled_too(tmp_path: Path) -> 
     released = tclose.anonymize(tmp_path / "in.parquet", policy, method="mondrian").data
     order = released.column("number").to_pylist()
     assert sorted(order) == list(range(ROWS)) != order
+
+
+def test_codes_that_are_generalized_like_numbers_are_named() -> None:
+    """Nearly all postcodes of a table lie in [01067, 09112], which is a tenth of the numbers."""
+    table = pa.table({"plz": ["01067", "09112", "99084", "04103"] * 2, "ill": list("abababab")})
+    policy: dict[str, Any] = {"k": 4, "columns": {"plz": "quasi", "ill": "insensitive"}}
+    (note,) = tclose.anonymize(table, policy, method="mondrian").notes
+    assert note.startswith("plz: codes that begin with 0")
+    prefixes = {"role": "quasi", "hierarchy": {"prefix": [2, 1, 0]}}
+    policy["columns"] = {"plz": prefixes, "ill": "insensitive"}
+    assert tclose.anonymize(table, policy, method="mondrian").notes == ()
+    numbers = table.set_column(0, "plz", pa.array([1067, 9112, 99084, 4103] * 2))
+    policy["columns"] = {"plz": "quasi", "ill": "insensitive"}
+    assert tclose.anonymize(numbers, policy, method="mondrian").notes == ()

@@ -5,6 +5,7 @@ Open, bind the policy to the table, compile constraints, search, recode, write, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from tclose.workflows.release.publish import Job, Targets, Unproven, confirm, no
 from tclose.workflows.release.start import START, refuse_start
 from tclose.workflows.release.task import SearchTask
 
+CODE = re.compile(r"0\d+")
 FALLBACK = (
     "ask for a stricter promise to be searched instead (search.fallback = true, or --fallback), or "
     "use another method"
@@ -137,6 +139,8 @@ def anonymize(
     notes = [] if task.start is None else [task.start.note]
     if task.method.takes_objective and not task.method.local:
         notes += foresee_bare_columns(task.problem)
+    else:
+        notes += foresee_code_ranges(task)
     job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
@@ -170,6 +174,26 @@ def search_and_publish(
         return late and not on_cancel(outcome)
 
     return publish(job, draft, wants_nothing)
+
+
+def foresee_code_ranges(task: SearchTask) -> Iterator[str]:
+    """A note on codes, such as postcodes, that are generalized like numbers for want of a
+    hierarchy.
+    """
+    known = task.bound.cells.dictionaries
+    columns = () if task.problem.objective.stars else task.problem.columns
+    codes = [
+        each.name
+        for each in columns
+        if each.kind == "interval"
+        and each.name in known
+        and any(map(CODE.fullmatch, known[each.name].labels))
+    ]
+    if codes:
+        yield (
+            f"{', '.join(codes)}: codes that begin with 0 are generalized like numbers, to ranges; "
+            "with a hierarchy such as { prefix = [3, 2, 0] } they keep their first characters"
+        )
 
 
 def foresee_work(task: SearchTask, usual: Budget) -> Iterator[str]:
