@@ -342,6 +342,8 @@ def test_the_command_tells_draws_and_reports(run: Any, clinic: Any) -> None:
     assert "suggested, not chosen" in result.stdout and "the policy's own" in result.stdout
     assert "for 5 points of the method mondrian" in result.stderr
     assert ElementTree.parse("frontier.svg").getroot().tag == f"{SVG}svg"
+    again = run(*asked)  # the picture has a name that nobody chose
+    assert again.exit_code == 2 and "name another with --svg" in again.stderr
     page = Path("report.html").read_text()
     assert "<svg" in page and "SECRET" not in page and "SECRET" not in result.stdout
     assert run(*asked, "--report", "report.json", "--force").exit_code == 0

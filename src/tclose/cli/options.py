@@ -300,6 +300,9 @@ def refuse_picture(svg: Path, inputs: Iterable[object], *, force: bool) -> None:
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, inputs, "the picture")
+    if svg.is_file() and not force:
+        hint = "name another with --svg, or overwrite it with --force"
+        raise UsageError("this picture exists already", where=str(svg), hint=hint)
     refuse_taken((svg,), force=force)
 
 
