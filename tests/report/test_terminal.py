@@ -185,3 +185,14 @@ def test_a_release_of_one_class_says_that_nothing_is_left() -> None:
     assert "All rows are in one class" in shown(summarize_release(release))
     release = tclose.anonymize(table, {**policy, "k": 2}, method="mondrian")
     assert "in one class" not in shown(summarize_release(release))
+
+
+def test_an_explanation_prints_moves_as_decimals() -> None:
+    """Fractions such as 35476235738/366372312579 say nothing to a reader."""
+    table = pa.table({"zip": ["1", "1", "1", "2"], "ill": list("aabb")})
+    policy = {"columns": {"zip": "quasi", "ill": {"role": "sensitive", "distance": "equal"}}}
+    assert str(tclose.explain(table, policy)).splitlines() == [
+        "class 2 (zip 2; 1 row), ill, equal",
+        "distance 0.5000 = 1/2",
+        "  0.5000 from b to a, cost 0.5000",
+    ]

@@ -16,7 +16,7 @@ from tclose.distance.histogram import Counts, whole
 from tclose.distance.registry import Attribute
 from tclose.errors import UsageError, nearest
 from tclose.notebook import Drawable, Tabular
-from tclose.plain import join_lines
+from tclose.plain import join_lines, rows_text
 from tclose.requirements.classes import Classes
 
 THE_TABLE = "the table"
@@ -131,11 +131,12 @@ class Explanation(Tabular, Drawable):
 
     def __str__(self) -> str:
         who = ", ".join(f"{name} {value}" for name, value in self.label.items())
-        head = f"class {self.number} ({who}; {self.size:,} rows), {self.attribute}, {self.by}"
+        head = f"class {self.number} ({who}; {rows_text(self.size)}), {self.attribute}, {self.by}"
         exact = f" = {self.exact}" if self.exact is not None else ""
         lines = [head, f"distance {self.distance:.4f}{exact}"]
         lines += [
-            f"  {move.mass} from {move.source} to {move.target}, cost {move.cost}"
+            f"  {float(move.mass):.4f} from {move.source} to {move.target}, "
+            f"cost {float(move.cost):.4f}"
             for move in self.moves
         ]
         return join_lines(lines)
