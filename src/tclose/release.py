@@ -19,7 +19,7 @@ from tclose.data.source import Source
 from tclose.dictionary import DataDictionary, describe_columns
 from tclose.errors import InternalError, UsageError
 from tclose.notebook import Displayable
-from tclose.plain import join_lines
+from tclose.plain import classes_text, join_lines, rows_text
 from tclose.recode import Plan, SuppressedRows
 from tclose.recode.insertion import Applied
 from tclose.utility.loss import LossReport
@@ -195,11 +195,11 @@ class Release(Displayable):
         """The number of rows and classes, and the loss; first of all, any fallback that replaced
         the request.
         """
-        lost = f", {self.left_out:,} rows left out" if self.left_out else ""
+        lost = f", {rows_text(self.left_out)} left out" if self.left_out else ""
         instead = self.certificate.fallback
         return (
             f"{'' if instead is None else instead + '; '}"
-            f"{self.audit.rows:,} rows in {self.classes:,} classes "
+            f"{rows_text(self.audit.rows)} in {classes_text(self.classes)} "
             f"(smallest {self.sizes.smallest}, mean {self.sizes.mean:.1f}), "
             f"loss {self.loss.overall:.4f}{lost}"
         )

@@ -196,3 +196,14 @@ def test_an_explanation_prints_moves_as_decimals() -> None:
         "distance 0.5000 = 1/2",
         "  0.5000 from b to a, cost 0.5000",
     ]
+
+
+def test_printed_results_count_one_in_the_singular() -> None:
+    table = pa.table({"zip": ["1", "2", "2"], "ill": list("aab")})
+    policy = {"k": 2, "columns": {"zip": "quasi", "ill": "insensitive"}}
+    audit = tclose.audit(table, policy)
+    assert str(audit).startswith("frame: 3 rows in 2 classes; the smallest has 1 row\n")
+    assert "; broken by 1 class with 1 row" in str(audit)
+    forbidden = {"columns": {"zip": {"role": "quasi", "missing": "forbid"}, "ill": "insensitive"}}
+    with pytest.raises(tclose.PolicyError, match="1 row has no value, which is forbidden"):
+        tclose.audit(pa.table({"zip": ["1", None], "ill": ["a", "b"]}), forbidden)

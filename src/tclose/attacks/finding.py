@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.arrays import Flags
 from tclose.notebook import Tabular
-from tclose.plain import join_lines, rows_text, to_plain
+from tclose.plain import classes_text, join_lines, rows_text, to_plain
 from tclose.requirements.classes import Classes
 
 MOST_CLASSES = 10
@@ -117,7 +117,7 @@ class AttackReport(Tabular):
         return {name: to_plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
-        head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
+        head = f"{self.source}: {rows_text(self.rows)} in {classes_text(self.classes)}"
         lines = [f"  {finding.sentence}" for finding in self.findings]
         return join_lines([head, *lines])
 

@@ -312,7 +312,8 @@ class _Checker:
         column = self.policy.columns[name]
         if column.missing == "forbid" and (lost := self.count_missing(name)):
             hint = 'correct them, or say missing = "value" or "any"'
-            self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
+            rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
+            self._note(f"columns.{name}", f"{rows} no value, which is forbidden", hint)
         spec = self.policy.hierarchy_of(name)
         labels = (wide or self.dictionaries[name]).labels
         if self._has_unread(name, column, labels):

@@ -209,17 +209,17 @@ def _list_notices(release: Release) -> Iterator[str]:
             yield f"{rows_text(count)}: {name} {done}, at a cost of {masked.cost:.4f}."
     if (leftover := release.leftover) is not None:
         for count, what in (
-            (leftover.rooted, "have their quasi-identifiers at the root"),
-            (leftover.hidden, "have their sensitive values hidden"),
-            (leftover.generalized, "have their sensitive values generalized"),
+            (leftover.rooted, "quasi-identifiers at the root"),
+            (leftover.hidden, "sensitive values hidden"),
+            (leftover.generalized, "sensitive values generalized"),
         ):
             if count:
-                yield f"{count:,} rows {what}."
+                yield f"{rows_text(count)} with {what}."
         if leftover.merged:
             yield f"Merged into others to make room for them: {classes_text(leftover.merged)}."
         if leftover.dropped:
             how = f"although leftover is {leftover.asked!r}: {leftover.reason}"
-            yield f"{leftover.dropped:,} rows were dropped {how}."
+            yield f"{rows_text(leftover.dropped)} dropped {how}."
 
 
 def _describe_recoding(release: Release) -> Iterator[str]:

@@ -23,7 +23,7 @@ from tclose.data.io.records import SupersetRecord
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.notebook import Tabular
-from tclose.plain import join_lines, rows_text
+from tclose.plain import classes_text, join_lines, rows_text
 from tclose.policy.model import Policy
 from tclose.requirements import (
     Measurement,
@@ -118,7 +118,7 @@ class Audit(Tabular):
     @property
     def headline(self) -> str:
         """How many rows and classes there are, and whether the promise holds."""
-        return f"{self.rows:,} rows in {self.classes:,} classes; {VERDICTS[self.holds]}"
+        return f"{rows_text(self.rows)} in {classes_text(self.classes)}; {VERDICTS[self.holds]}"
 
     def records(self) -> list[dict[str, Any]]:
         """A line for each requirement, promised ones first."""
@@ -145,7 +145,8 @@ class Audit(Tabular):
         }
 
     def __str__(self) -> str:
-        head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
+        counts = f"{rows_text(self.rows)} in {classes_text(self.classes)}"
+        head = f"{self.source}: {counts}; the smallest has {self.k_text}"
         lines = [head, VERDICTS[self.holds]]
         lines += [f"  {item}" for item in self.requirements]
         return join_lines([*lines, *(f"  note: {note}" for note in self.notes)])

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tclose.arrays import Floats
 from tclose.data.io.records import JsonObject, Record
-from tclose.plain import number_text
+from tclose.plain import classes_text, number_text, rows_text
 from tclose.requirements import Evaluation, Measurement, Requirement
 from tclose.requirements.classes import Classes
 from tclose.requirements.requirement import ADVERSARIES, Adversary
@@ -137,7 +137,9 @@ class Verdict:
         )
         if self.required is None:
             return attained
-        lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"
+        lost = (
+            f"; broken by {classes_text(self.failing_classes)} with {rows_text(self.failing_rows)}"
+        )
         return f"{mark}  {attained}{'' if self.holds else lost}"
 
 
