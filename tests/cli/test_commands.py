@@ -525,11 +525,6 @@ def test_a_plan_and_a_certificate_away_from_their_policy_say_what_they_miss(
     holds(*checked)
 
 
-def test_help_loses_no_words_in_brackets(holds: Any) -> None:
-    """`tclose[sign]` was shown as `tclose`: brackets are markup there."""
-    assert "extra `sign`" in holds("sign", "--help").stdout
-
-
 def test_help_breaks_lines_where_the_terminal_does(holds: Any) -> None:
     """Not where the source does: a sentence in the middle of help is not cut short."""
     shown = holds("explain", "--help").stdout.splitlines()

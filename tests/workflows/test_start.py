@@ -22,6 +22,8 @@ from tclose.recode.assignment import recall_classes
 from tclose.search import METHODS, infeasible, problem_of
 from tclose.workflows.inputs import check
 
+SOON = {"auto", "hybrid", "mondrian", "optimal", "fragments", "mdav"}
+"""The methods that are judged also where there is little time."""
 some = settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -43,7 +45,13 @@ def promise(t: str, **search: Any) -> dict[str, Any]:
     return {"k": 3, "columns": columns, "search": {"effort": 0.05, **search}}
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in SOON else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(METHODS)
+    ],
+)
 @some
 @given(data=st.data())
 def test_a_milder_promise_never_loses_more_than_the_plan_of_a_stricter_one(
