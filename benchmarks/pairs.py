@@ -1,6 +1,6 @@
 """How often a stricter t loses less than a milder one, in separate runs and from one to the next.
 
-    python benchmarks/pairs.py [--tables 10] [--rows 1500] [--effort 0.5] [--ts 0.1,0.15,0.2]
+    python benchmarks/pairs.py [--tables 10] [--rows 1500] [--two] [--ts 0.1,0.2] [--effort 0.5]
 
 Made-up tables, one seed. Every t is searched by itself by `auto`, and once more from
 the best partition of the smaller ones, as `anonymize --start-from` does. For all pairs of t it
@@ -24,6 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=10)
     parser.add_argument("--rows", type=int, default=1_500)
+    parser.add_argument("--two", action="store_true", help="promise t of an ordered column, too")
     parser.add_argument("--effort", type=float, default=0.5)
     parser.add_argument("--ts", default="0.1,0.15,0.2,0.25,0.3")
     chosen = parser.parse_args()
@@ -32,7 +33,7 @@ def main() -> None:
     chained: list[list[float]] = []
     begun = time.process_time()
     for number in range(chosen.tables):
-        problems = [make_problem(chosen.rows + number, number, t) for t in ts]
+        problems = [make_problem(chosen.rows, number, t, two=chosen.two) for t in ts]
         separate = [search(problem, chosen.effort) for problem in problems]
         alone.append([outcome.loss for outcome in separate])
         chained.append(list(follow(problems, chosen.effort)))
@@ -45,8 +46,10 @@ def main() -> None:
     print(f"{time.process_time() - begun:.0f} processor seconds")
 
 
-def make_problem(rows: int, number: int, t: str) -> SearchProblem:
-    table, policy = make_up(rows, 3 + number % 3, 40, 4 + number % 5, 0.3, t)
+def make_problem(rows: int, number: int, t: str, *, two: bool) -> SearchProblem:
+    table, policy = make_up(rows + number, 3 + number % 3, 40, 4 + number % 5, 0.3, t)
+    if two:
+        policy["columns"]["q0"] = {"role": "sensitive", "distance": "ordered", "t": t}
     return problem_of(tclose.check(table, policy))
 
 
