@@ -39,3 +39,12 @@ def test_a_line_that_is_not_printed_is_noticed(tmp_path: Path) -> None:
     page.write_text("```python\nprint('a b')\n```\n\n```text\nb a\n```\n")
     with pytest.raises(ValueError, match="not printed: b a"):
         SCRIPT.run_page(page, tmp_path)
+
+
+def test_a_row_that_no_file_holds_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```csv title=one.csv\na,b\n1,2\n```\n\n```csv\n1,2\n```\n")
+    SCRIPT.run_page(page, tmp_path)
+    page.write_text("```csv title=one.csv\na,b\n1,2\n```\n\n```csv\n1,3\n```\n")
+    with pytest.raises(ValueError, match="not printed: 1,3"):
+        SCRIPT.run_page(page, tmp_path)
