@@ -11,12 +11,12 @@ import pytest
 
 import tclose
 
-MARKS = "=+-@\t\r"
+MARKS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 TABLE = pa.table(
     {
         "town": ["=HYPERLINK(1)", "=HYPERLINK(1)", "-5", "-5", "plain", "plain"],
         "test": ["+", "-", "+", "-", "+", "-"],
-        "note": ["@SUM(A1)", "\t=1", "+1e3", "-.5", "fine", None],
+        "note": ["@SUM(A1)", "\t=1", "+1e3", "-.5", "\uff1d1+1", None],
     }
 )
 RULES: dict[str, Any] = {
@@ -81,3 +81,18 @@ def test_what_cannot_be_quoted_is_refused() -> None:
     rules = quoting(columns={"town": "quasi", "test": {"role": "sensitive", "l": 2}})
     with pytest.raises(tclose.UsageError, match="several tables"):
         tclose.split(TABLE.drop(["note"]), rules, form="anatomy")
+
+
+def test_texts_that_differ_still_do_once_they_are_quoted(tmp_path: Path) -> None:
+    """Such as a formula, and the same text that somebody has quoted before."""
+    texts = ["=1", "'=1", "''=1", "-5", "'-5", "''-5", "'", "'a", "\uff1d1", "\n1"]
+    table = pa.table({"town": ["x", "y"] * 10, "test": [text for text in texts for _ in "xy"]})
+    ill = {"role": "sensitive", "t": "1/4"}
+    rules = quoting(columns={"town": "quasi", "test": ill})
+    release = tclose.anonymize(table, rules, output=tmp_path / "r.csv")
+    counted = tclose.verify(tmp_path / "r.csv", rules)
+    raw = tclose.check(table, rules).cells.dictionaries["test"]
+    assert counted.bound.cells.dictionaries["test"].labels == raw.labels
+    written = [row[1] for row in read(tmp_path / "r.csv")[1:]]
+    assert len(set(written)) == len(texts) and release.holds
+    assert all(cell[:1] not in MARKS or is_number(cell) for cell in written)

@@ -1,8 +1,8 @@
 """Texts that a spreadsheet program takes for formulas when it opens a CSV file.
 
 Whoever fills in a table may begin a cell with `=`, and whoever opens the release runs it. Where the
-policy asks (`release.formulas = "quote"`), such texts are written with an apostrophe before them,
-and read without it.
+policy asks (`release.formulas = "quote"`), such texts, and those that look like one so written, are
+written with an apostrophe before them, and read without it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from tclose.data.io.paths import Address, kind_of
 from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
 from tclose.policy.model import Policy
 
-FORMULA = re.compile(r"[=@\t\r]|[+-](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
+MARKS, SIGNS = "=@\t\r\n\uff1d\uff20", "+\uff0b\uff0d-"
+"""Also as wide as Chinese characters, as some editions of Excel read them."""
+FORMULA = re.compile(rf"[{MARKS}]|[{SIGNS}](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
 """How they begin; numbers with a sign are none."""
-QUOTED = "^'[=@\t\r+-]"
+QUOTED = f"^'+[{MARKS}{SIGNS}]"
 VALUES = 2_000_000
 """Different texts of a column that are looked through at most."""
 types = pa.types
@@ -81,7 +83,7 @@ def _quote(column: pa.Array) -> pa.Array:
     if not _is_text(kind):
         return column
     texts = column.cast(pa.large_string())
-    may_be = pc.match_substring_regex(texts, "^[=@\t\r+-]")
+    may_be = pc.match_substring_regex(texts, f"^'*[{MARKS}{SIGNS}]")
     if not pc.any(may_be).as_py():
         return column
     written = [None if text is None else _quote_text(text) for text in texts.to_pylist()]
@@ -89,7 +91,7 @@ def _quote(column: pa.Array) -> pa.Array:
 
 
 def _quote_text(text: str) -> str:
-    return f"'{text}" if is_formula(text) else text
+    return f"'{text}" if is_formula(text) or re.match(QUOTED, text) else text
 
 
 def _is_text(kind: pa.DataType) -> bool:
