@@ -277,6 +277,16 @@ def test_a_journal_does_not_reach_through_a_link(tmp_path: Path) -> None:
         assert (private / "diary").read_text() == "mine" and not (bait / "diary").exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_in_place_of_a_journal_empties_no_file(tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    diary.write_text("mine")
+    os.link(diary, tmp_path / ".a.csv.journal")
+    with pytest.raises(DataError, match="a link, is in the way"):
+        write_text(tmp_path / "a.csv", "x")
+    assert diary.read_text() == "mine" and not (tmp_path / "a.csv").exists()
+
+
 @forking
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs two users")
 def test_a_journal_of_another_user_is_refused(tmp_path: Path) -> None:

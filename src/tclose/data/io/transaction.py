@@ -324,9 +324,12 @@ def _parse(line: bytes) -> tuple[Path, Path] | None:
 
 
 def _refuse_foreign(file: IO[bytes], place: Path) -> None:
-    """Raises if another user made the journal: it decides which files are moved and removed."""
-    if os.name == "posix" and os.fstat(file.fileno()).st_uid != os.geteuid():
-        what = "a journal of another user is in the way"
+    """Raises if another user made the journal, which decides what is moved and removed, or if it is
+    a link to a file of this user, which would be emptied.
+    """
+    known = os.fstat(file.fileno())
+    if os.name == "posix" and (known.st_uid != os.geteuid() or known.st_nlink > 1):
+        what = "a journal of another user, or a link, is in the way"
         raise DataError(what, where=str(place), hint="have it removed, or name another folder")
 
 
