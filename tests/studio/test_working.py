@@ -223,6 +223,8 @@ def test_what_is_signed_off_is_in_the_certificate_and_the_bytes_stay(
     assert run.release.read_bytes() == was
     page = settle(client, "/release", run="1")
     assert "The promise holds." in page and "a contract; a secure room" in page
+    assert "holds hashes of the table: not to be passed on" in page
+    assert "it holds the plan, which is not to be passed on" in page
     alone = client.post("/release/sign", data={"run": "1", "threshold": "0.09"}).text
     assert "a threshold needs its justification" in alone
 
