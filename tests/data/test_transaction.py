@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import sys
@@ -16,6 +17,7 @@ import pytest
 from processes import copy_process, forking
 from tclose.data.io.files import write_folder, write_text
 from tclose.data.io.transaction import (
+    close_interrupted,
     find_part,
     refuse_locked,
     switch_now,
@@ -299,12 +301,12 @@ def test_a_journal_of_another_user_is_refused(tmp_path: Path) -> None:
     write_text(tmp_path / "a.csv", "x")
 
 
-def interrupt_at(line: int) -> Callable[..., Any]:
-    """A trace that interrupts the staging of a file before its line of this number, counted."""
+def interrupt_at(line: int, *functions: str) -> Callable[..., Any]:
+    """A trace that interrupts some functions before their line of this number, counted."""
     left = [line]
 
     def trace(frame: Any, event: str, _: object) -> Any:
-        if frame.f_code.co_name == "stage" and event == "line":
+        if frame.f_code.co_name in functions and event == "line":
             left[0] -= 1
             if left[0] < 0:
                 sys.settrace(None)
@@ -319,7 +321,7 @@ def interrupt_at(line: int) -> Callable[..., Any]:
 def test_an_interruption_at_any_line_of_the_staging_leaves_nothing(tmp_path: Path) -> None:
     release, tried = tmp_path / "release.csv", 0
     for line in range(100):
-        sys.settrace(interrupt_at(line))
+        sys.settrace(interrupt_at(line, "stage"))
         try:
             with write_together(release):
                 write_text(release, "name")
@@ -331,3 +333,25 @@ def test_an_interruption_at_any_line_of_the_staging_leaves_nothing(tmp_path: Pat
         if release.exists():
             break
     assert tried >= 10 and release.read_text() == "name"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_while_locks_come_and_go_leaves_nothing(tmp_path: Path) -> None:
+    """SIGTERM came once between the making of a lock and its being known, and it stayed."""
+    release, certificate = tmp_path / "release.csv", tmp_path / "certificate.json"
+    names, tried = ("lock", "close", "_free", "_free_others"), 0
+    for line in range(300):
+        sys.settrace(interrupt_at(line, *names))
+        try:
+            with write_together(release, certificate):
+                pass
+        except KeyboardInterrupt:
+            tried += 1
+        else:
+            break
+        finally:
+            sys.settrace(None)
+            gc.collect()
+        close_interrupted()  # as at the end of the process
+        assert list_hidden(tmp_path) == [], line
+    assert tried > 40 and list_hidden(tmp_path) == []

@@ -11,6 +11,7 @@ this output finishes what was decided, and removes what was not.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import secrets
@@ -29,6 +30,8 @@ T = TypeVar("T")
 DECIDED = b'"switch"\n'
 BEFORE = ".before"
 """What was there, in the private folder of what takes its place."""
+_unfinished: dict[FileTransaction, int] = {}
+"""Those that are not closed, each with its process."""
 _active: ContextVar[FileTransaction | None] = ContextVar("active transaction", default=None)
 
 
@@ -103,10 +106,13 @@ class FileTransaction:
     """The files written so far, their locks, and their journal."""
 
     def __init__(self, first: Path) -> None:
+        _unfinished[self] = os.getpid()
         self.first = first
         self.folders: dict[Path, Path] = {}
         """The private folder of each target."""
         self.locks: dict[Path, IO[bytes]] = {}
+        self.begun: set[Path] = set()
+        """The targets whose locks are there, or are about to be."""
 
     @property
     def journal(self) -> IO[bytes]:
@@ -122,6 +128,7 @@ class FileTransaction:
                 return
             self._note(target, "0")  # known before it is there: a kill may come in between
         place = _journal_of(target)
+        self.begun.add(target)
         while target not in self.locks and target.parent.is_dir():
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
             file = os.fdopen(os.open(place, flags, 0o600), "r+b", buffering=0)
@@ -195,12 +202,15 @@ class FileTransaction:
         for target in list(self.folders):
             self._discard(target)
         self._free_others()
+        for target in self.begun - self.locks.keys():  # interrupted before it was locked
+            _remove_lock(_journal_of(target))
         if self.first in self.locks:
             # Where something could not be removed, the next process finds it in the journal.
             if not any(folder.exists() for folder in folders):
                 self._free(self.first)
             else:
                 self.locks.pop(self.first).close()
+        _unfinished.pop(self, None)
 
     def _list_switches(self, others: list[Path]) -> list[tuple[Path, Path]]:
         """The moves to be made, the first target first."""
@@ -235,8 +245,11 @@ class FileTransaction:
         """Removes a lock. First gone, then free: nobody can get the lock of a file that is about
         to go.
         """
+        place = _journal_of(target)
         with suppress(OSError):
-            _journal_of(target).unlink()
+            if _is_file(place, self.locks[target]):
+                place.unlink()
+        self.begun.discard(target)
         self.locks.pop(target).close()
 
     def _discard(self, target: Path) -> None:
@@ -261,6 +274,13 @@ class FileTransaction:
         for target in {target for target, _ in filter(None, entries)} - self.locks.keys():
             _remove_lock(_journal_of(target))
         journal.truncate(0)
+
+
+@atexit.register
+def close_interrupted() -> None:
+    """Closes what a signal has interrupted while it was being opened or closed."""
+    for transaction in [known for known, process in _unfinished.items() if process == os.getpid()]:
+        transaction.close()
 
 
 def try_lock(file: int) -> bool:
