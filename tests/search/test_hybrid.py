@@ -106,6 +106,38 @@ def test_a_class_that_can_spare_a_cell_fills_the_place_of_another(tables: Any) -
     assert by_value == {1: 0, 2: 0, 3: 1, 4: 1, 40: 2, 41: 2, 42: 2} and saved > 0
 
 
+@pytest.mark.parametrize(
+    ("classes", "reach", "best"),
+    [
+        # one class is dissolved: each of its cells goes to another
+        ([[2, 51], [1, 3], [50, 52]], 20, [[1, 2, 3], [50, 51, 52]]),
+        # one is gathered from cells that two can spare
+        ([[1, 2, 50], [3, 4, 51]], 20, [[1, 2], [3, 4], [50, 51]]),
+        # two cells change places that are no neighbours by their sensitive values
+        ([[1, 51], [2, 50]], 1, [[1, 2], [50, 51]]),
+    ],
+)
+def test_small_classes_go_and_come_and_their_cells_change_places(
+    tables: Any, classes: list[list[int]], reach: int, best: list[list[int]]
+) -> None:
+    """k = 2. Moves and exchanges alone leave the number of classes as it is."""
+    number = {value: at for at, members in enumerate(classes) for value in members}
+    values = sorted(number)
+    columns = {"number": values, "ill": [f"ill {value}" for value in values]}
+    roles: dict[str, Any] = {"number": "quasi"}
+    roles["ill"] = {"role": "sensitive", "t": "0.9", "distance": "equal"}
+    problem = problem_of(tables.Case(columns, {"k": 2, "columns": roles}).bound())
+    label = np.array([number[value] for value in values])
+    state = PartitionState(
+        problem.make_coded_table(), label, histograms=True, code_cells=True, members=True
+    )
+    saved, _ = CellSwaps(state, RandomStream(1, 2)).improve(300, reach)
+    after = number_classes(state.label)
+    found = [np.array(values)[after == c].tolist() for c in range(after.max() + 1)]
+    assert sorted(found) == best and state.count_failing() == 0
+    assert saved == pytest.approx((problem.cost(label) - problem.cost(after)) * problem.n_rows)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_swaps_say_they_save_is_saved_and_the_promise_kept(tables: Any, seed: int) -> None:
     """Also where cells of a border return, with what had filled their places."""

@@ -4,12 +4,17 @@ Two cells with equal sensitive values and weights may change places unchecked, s
 changes; any other change is checked on both classes. A suppressed cell is exchanged only for its
 equal, so that the released distribution, by which classes are judged, stays the same.
 
+The places that are tried are those of cells with like sensitive values, and of the cells of those
+classes that would lose least more with the cell that leaves.
+
 A class that cannot spare a cell may have another in its place, from any class that can: a chain of
 two moves, of which each class is judged once. Its two ends are chosen one after the other.
 
 A class loses less without a cell only where that cell alone holds a border of its box. Where a few
 cells hold one together they leave one after another, each for the best place that is left to it; if
-they do not all find one, or what they lose there is more than the border costs, they return.
+they do not all find one, or what they lose there is more than the border costs, they return. All
+cells of a small class leave it likewise, which is then gone; and cells that their classes can spare
+become a small class of their own.
 """
 
 import cython
@@ -35,6 +40,7 @@ class CellSwaps(Memory):
         self.suppressed = self.longs_of(suppressed)
         self.first_suppressed = self.longs_of(first_suppressed)
         self.low, self.high = self.longs(d), self.longs(d)
+        self.near_cells = self.longs(len(tie) + 1)
         for j in range(d):
             is_set: cython.bint = self.state.table.columns[j].form == SET
             self.has_wide_sets |= is_set and self.state.column_start[j] < 0
@@ -44,24 +50,33 @@ class CellSwaps(Memory):
 
     def improve(self, steps: cython.longlong, reach: cython.longlong) -> tuple[float, float]:
         """Visits random cells and finds the best of some places for each: those of `reach` cells
-        with like sensitive values, and of so many classes. The loss saved, and the work."""
-        n = self.state.table.n_cells
+        with like sensitive values, of so many classes, and of the cells of classes near it. Now and
+        then a small class is dissolved or gathered. The loss saved, and the work."""
         total: cython.double = 0.0
         self.work = 0
         walked = self.state.walked
         with cython.nogil:
             for _ in range(steps):
-                x = draw(self.stream, n)
+                x = draw(self.stream, self.state.table.n_cells)
                 self.work += 4 * self.state.table.n_columns
-                if not self._can_leave(x):
-                    total += self._clear_border(x, reach)
-                    continue
-                saved = self._try_reinstating(x, reach)
-                if saved == 0.0:
-                    self._look_anywhere(x, reach)
-                    saved = self._relocate(x)
-                total += saved
+                way = draw(self.stream, WAYS) if self.state.live else WAYS
+                if way == 0:
+                    total += self._dissolve(self.state.cell_class[x])
+                elif way == 1:
+                    total += self._gather(x)
+                else:
+                    total += self._improve_place(x, reach)
         return total, self.work + (self.state.walked - walked) / WALKED_PER_STEP
+
+    def _improve_place(self, x, reach):
+        """Finds the best of some places for a cell; the loss saved."""
+        if not self._can_leave(x):
+            return self._clear_border(x, reach)
+        saved = self._try_reinstating(x, reach)
+        if saved > 0.0:
+            return saved
+        self._look_anywhere(x, reach)
+        return self._relocate(x)
 
     def _can_leave(self, x):
         """Whether the class of a cell would lose less without it, which is then to leave."""
@@ -78,7 +93,8 @@ class CellSwaps(Memory):
         return self.loss_without < self.state.loss[a] - 1e-12
 
     def _forget_places(self):
-        self.best_saved, self.best_cell, self.best_class, self.best_filler = NO_GAIN, -1, -1, -1
+        self.best_saved, self.best_cell, self.best_class = NO_GAIN, -1, -1
+        self.best_filler, self.best_source = -1, -1
         self.filled, self.filler, self.filler_class = -INFINITY, -1, -1
 
     def _clear_border(self, x, reach):
@@ -102,10 +118,141 @@ class CellSwaps(Memory):
             self.taken[self.next_leaving] = self.best_cell
             self.entered[self.next_leaving] = self.best_class
             self.filling[self.next_leaving] = self.best_filler
-            self.source[self.next_leaving] = self.filler_class
+            self.source[self.next_leaving] = self.best_source
             saved = self._relocate(cell)
             self.next_leaving += 1
         return saved
+
+    def _dissolve(self, a):
+        """The loss saved (or 0) where every cell of a small class goes to the class that takes it
+        best, one after another; they return if that costs more than the class."""
+        if a < 0 or self.state.n_cells[a] > SMALL_CLASS:
+            return 0.0
+        self.n_leaving = self.next_leaving = 0
+        cell = self.state.first_cell[a]
+        while cell >= 0:
+            self.leaving[self.n_leaving] = cell
+            self.n_leaving += 1
+            cell = self.state.next_cell[cell]
+        left: cython.double = self.state.rows[a] * self.state.loss[a] - NO_GAIN
+        least: cython.double = 0.0
+        for q in range(self.n_leaving):
+            if least < left:
+                least += self._choose_class(self.leaving[q], a, left - least, False)
+        if least >= left:
+            return 0.0
+        while self.next_leaving < self.n_leaving:
+            x = self.leaving[self.next_leaving]
+            left -= self._choose_class(x, a, left, True)
+            if left <= 0.0:
+                break
+            self.state.exchange(a, x, -1)
+            self.state.exchange(self.chosen, -1, x)
+            self.entered[self.next_leaving] = self.chosen
+            self.next_leaving += 1
+        if left > 0.0:
+            self.state.dissolve(a)
+            return left + NO_GAIN
+        while self.next_leaving > 0:
+            self.next_leaving -= 1
+            q = self.next_leaving
+            self.state.exchange(self.entered[q], self.leaving[q], -1)
+            self.state.exchange(a, -1, self.leaving[q])
+        return 0.0
+
+    def _choose_class(self, x, a, most, must_keep):
+        """How much more the class loses that takes a cell of class a best, if less than `most`, and
+        if it must keep the constraints does; it is `chosen`."""
+        rows = self.state.table.rows[x]
+        self.work += self.state.n_live * self.state.table.n_columns // 2
+        for p in range(self.state.n_live):
+            b = self.state.live[p]
+            if b == a:
+                continue
+            together, alone = self.state.rows[b] + rows, self.state.rows[b] * self.state.loss[b]
+            cost = together * self._loss_of_both(b, x, (most + alone) / together) - alone
+            if cost < most and (not must_keep or self.state.keeps_if(b, -1, x)):
+                most, self.chosen = cost, b
+        return most
+
+    def _gather(self, x):
+        """The loss saved (or 0) where a cell of a small class and others near it become a class of
+        their own, all of which their classes can spare; the next is the one that costs least."""
+        a, k = self.state.cell_class[x], self.state.table.constraints.k
+        if a < 0 or self.state.n_cells[a] > SMALL_CLASS or self.state.n_free == 0:
+            return 0.0
+        rest = self.state.rows[a] - self.state.table.rows[x]
+        saved = self.state.rows[a] * self.state.loss[a] - rest * self.state.loss_if(a, x, -1)
+        if rest < k or saved <= NO_GAIN or not self.state.keeps_if(a, x, -1):
+            return 0.0
+        self._find_near_cells(x)
+        self.state.exchange(a, x, -1)
+        self.leaving[0], self.entered[0], self.n_leaving = x, a, 1
+        self.state.create(self.leaving, 0, 1)
+        c = self.state.live[self.state.n_live - 1]
+        is_done: cython.bint = self.state.rows[c] >= k and self.state.keeps_if(c, -1, -1)
+        while not is_done and self.n_leaving < SMALL_CLASS:
+            cost = self._choose_cell(c)
+            if self.chosen < 0:
+                break
+            saved -= cost
+            y, q = self.chosen, self.n_leaving
+            self.leaving[q], self.entered[q] = y, self.state.cell_class[y]
+            self.n_leaving += 1
+            self.state.exchange(self.entered[q], y, -1)
+            self.state.exchange(c, -1, y)
+            is_done = self.state.rows[c] >= k and self.state.keeps_if(c, -1, -1)
+        if is_done and saved > NO_GAIN:
+            return saved
+        for q in range(self.n_leaving):
+            self.state.exchange(c, self.leaving[q], -1)
+            self.state.exchange(self.entered[q], -1, self.leaving[q])
+        self.state.dissolve(c)
+        return 0.0
+
+    def _choose_cell(self, c):
+        """How much more is lost where class c takes the best of the near cells that their classes
+        can spare; it is `chosen` (−1: none)."""
+        best: cython.double = INFINITY
+        self.chosen = -1
+        self.work += self.n_near_cells * self.state.table.n_columns
+        for q in range(self.n_near_cells):
+            y = self.near_cells[q]
+            b, rows = self.state.cell_class[y], self.state.table.rows[y]
+            rest = self.state.rows[b] - rows
+            if b == c or rest < self.state.table.constraints.k:
+                continue
+            cost = (self.state.rows[c] + rows) * self.state.loss_if(c, -1, y)
+            cost -= self.state.rows[c] * self.state.loss[c]
+            cost -= self.state.rows[b] * self.state.loss[b]
+            if cost >= best:
+                continue
+            cost += rest * self.state.loss_if(b, y, -1)
+            if cost < best and self.state.keeps_if(b, y, -1):
+                best, self.chosen = cost, y
+        return best
+
+    def _find_near_cells(self, x):
+        """Has the nearest cells that their classes can spare in `near_cells`."""
+        k, most = self.state.table.constraints.k, INFINITY
+        self.n_near_cells = 0
+        self.work += 2 * self.state.table.n_cells
+        for y in range(self.state.table.n_cells):
+            b = self.state.cell_class[y]
+            if y == x or b < 0 or self.state.rows[b] - self.state.table.rows[y] < k:
+                continue
+            far = cell_distance(self.state.table, x, y, most)
+            if far >= most:
+                continue
+            self.n_near_cells = min(self.n_near_cells + 1, MOST_GATHERED)
+            rank = self.n_near_cells - 1
+            while rank > 0 and self.far[rank - 1] > far:
+                self.far[rank] = self.far[rank - 1]
+                self.near_cells[rank] = self.near_cells[rank - 1]
+                rank -= 1
+            self.far[rank], self.near_cells[rank] = far, y
+            if self.n_near_cells == MOST_GATHERED:
+                most = self.far[MOST_GATHERED - 1]
 
     def _find_holders(self, x):
         """Has those cells leave that hold a border of their class, or a value of its set, together
@@ -208,8 +355,37 @@ class CellSwaps(Memory):
         if self.state.live:
             numbers, count = self.state.live, self.state.n_live
         first = draw(self.stream, count)
+        self.n_near, self.near_room = 0, MOST_NEAR if self.state.live else 0
         self._look_at_classes(x, numbers, first, min(first + reach, count))
         self._look_at_classes(x, numbers, 0, min(first, max(first + reach - count, 0)))
+        self.near_room = 0
+        if self.n_near > 0:
+            self._look_nearby(x)
+
+    def _look_nearby(self, x):
+        """Looks at the cells of those classes that would lose least more with a leaving cell."""
+        count: cython.Py_ssize_t = 0
+        for q in range(self.n_near):
+            cell = self.state.first_cell[self.near[q].number]
+            while cell >= 0 and count < NEAR_CELLS:
+                self.near_cells[count] = cell
+                count += 1
+                cell = self.state.next_cell[cell]
+        filler = self.filler
+        self._look_at_cells(x, self.near_cells, 0, count)
+        if self.filler != filler:
+            for q in range(self.n_near):
+                self.near_cells[q] = self.near[q].number
+            self._look_at_classes(x, self.near_cells, 0, self.n_near)
+
+    def _note_near(self, b, cost):
+        """Keeps a class among those that lose least more with the leaving cell."""
+        self.n_near = min(self.n_near + 1, self.near_room)
+        rank = self.n_near - 1
+        while rank > 0 and self.near[rank - 1].cost > cost:
+            self.near[rank] = self.near[rank - 1]
+            rank -= 1
+        self.near[rank].number, self.near[rank].cost = b, cost
 
     def _look_at_cells(self, x, cells, lo, hi):
         """Looks for a better exchange of a leaving cell for one of another class, and for a better
@@ -236,6 +412,7 @@ class CellSwaps(Memory):
                 is_alike or (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x))
             ):
                 self.best_saved, self.best_cell, self.best_class = saved, y, b
+                self.best_filler = -1
             rest = self.state.rows[b] - rows[y]
             if here <= self.filled or rest < self.state.table.constraints.k:
                 continue
@@ -270,32 +447,43 @@ class CellSwaps(Memory):
         left: cython.double = self.before - (self.state.rows[a] - rows) * self.loss_without
         may_leave: cython.bint = False
         self.work += (hi - lo) * self.state.table.n_columns
-        p: cython.Py_ssize_t = lo
-        while p < hi:
+        for p in range(lo, hi):
             b = numbers[p]
+            if b == a:
+                continue
             is_filled: cython.bint = self.filled > left and b != self.filler_class
             saved = self.filled if is_filled else left
-            if b == a or saved <= NO_GAIN:
-                p += 1
+            most: cython.double = saved - self.best_saved
+            if self.n_near < self.near_room:
+                most = INFINITY
+            elif self.near_room > 0:
+                most = max(most, self.near[self.n_near - 1].cost)
+            if most <= 0.0:
                 continue
-            saved += self.state.rows[b] * self.state.loss[b]
-            together = self.state.rows[b] + rows
-            saved -= together * self._loss_of_both(b, x, (saved - self.best_saved) / together)
-            if saved > self.best_saved:
-                if not is_filled and not may_leave:
-                    may_leave = self.state.keeps_if(a, x, -1)
-                    if not may_leave:
-                        left = -INFINITY
-                        if self.filler < 0:
-                            break
+            together, alone = self.state.rows[b] + rows, self.state.rows[b] * self.state.loss[b]
+            cost = together * self._loss_of_both(b, x, (most + alone) / together) - alone
+            if cost >= most:
+                continue
+            if self.n_near < self.near_room or (
+                self.near_room > 0 and cost < self.near[self.n_near - 1].cost
+            ):
+                self._note_near(b, cost)
+            if saved - cost <= self.best_saved:
+                continue
+            if not is_filled and not may_leave:
+                may_leave = self.state.keeps_if(a, x, -1)
+                if not may_leave:
+                    left = -INFINITY
+                    saved, is_filled = self.filled, b != self.filler_class
+                    if not is_filled or saved - cost <= self.best_saved:
                         continue
-                if self.state.keeps_if(b, -1, x):
-                    self.best_saved, self.best_cell, self.best_class = saved, -1, b
-                    self.best_filler = self.filler if is_filled else -1
-            p += 1
+            if self.state.keeps_if(b, -1, x):
+                self.best_saved, self.best_cell, self.best_class = saved - cost, -1, b
+                self.best_filler = self.filler if is_filled else -1
+                self.best_source = self.filler_class
 
     def _loss_of_both(self, b, x, most):
-        """Loss per row of class b together with cell x; beyond `most` not counted on."""
+        """Loss per row of class b together with cell x; infinite where that is `most` or more."""
         d = self.state.table.n_columns
         total: cython.double = 0.0
         if self.has_wide_sets:
@@ -311,7 +499,7 @@ class CellSwaps(Memory):
                 low, high = min(low, code), max(high, code)
             total += range_loss(self.state.table, j, low, high)
             if total >= most:
-                break
+                return INFINITY
         return total
 
     def _relocate(self, x):
@@ -321,7 +509,7 @@ class CellSwaps(Memory):
         a = self.state.cell_class[x]
         if self.best_filler >= 0:
             self.state.exchange(a, x, self.best_filler)
-            self.state.exchange(self.filler_class, self.best_filler, -1)
+            self.state.exchange(self.best_source, self.best_filler, -1)
         else:
             self.state.exchange(a, x, self.best_cell)
         self.state.exchange(self.best_class, self.best_cell, x)

@@ -74,7 +74,7 @@ LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.015, 2, 48
 """The effort that a region should have in a round; how many rounds there are."""
 REPAIRING = 0.6
 """The share of a turn that goes into destroy and repair; the rest into swaps."""
-WARMTH, COLD = 0.15, 0.15
+WARMTH, COLD = 0.3, 0.15
 """The first temperature, over what a class loses on the average; the last share of the budget in
 which nothing worse is accepted any more."""
 TRIES = 12
