@@ -220,6 +220,25 @@ def test_more_effort_never_stops_sooner(tables: Any) -> None:
     assert more.loss <= few.loss
 
 
+def test_the_first_temperature_is_lower_where_there_is_little_effort_per_cell(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the root of the effort per cell that is left, up to where that is ample."""
+    problem, begin, warmths = made(tables, k=5), module.LocalSearch._divide, []
+
+    def divide(self: Any, *args: Any, warmth: float) -> Any:
+        warmths.append(warmth)
+        return begin(self, *args, warmth=warmth)
+
+    monkeypatch.setattr(module.LocalSearch, "_divide", divide)
+    for effort in (0.04, 0.4):
+        monkeypatch.setattr(module, "AMPLE", 0.1 / problem.n_cells)
+        search = module.LocalSearch(problem, outcome.Clock(Budget(effort=effort)))
+        search.improve()
+    assert warmths[0] == pytest.approx(module.WARMTH * 0.4**0.5)
+    assert max(warmths) == module.WARMTH and warmths[-1] < module.WARMTH
+
+
 @pytest.mark.parametrize("sensitive", [1, 2, 3])
 def test_fragments_are_runs_along_their_order(tables: Any, sensitive: int) -> None:
     """A grid of quantiles, or single values: coarser with every bit less, and always a run of the

@@ -77,6 +77,8 @@ REPAIRING = 0.6
 WARMTH, COLD = 0.3, 0.15
 """The first temperature, over what a class loses on the average; the last share of the budget in
 which nothing worse is accepted any more."""
+AMPLE = 0.00075
+"""The effort per cell with less of which it is lower: there is no time to cool down."""
 TRIES = 12
 POOLS, VISITS = 50, 200
 """Pools destroyed, and cells visited, between two looks at whether to stop."""
@@ -334,11 +336,13 @@ class LocalSearch:
         """Rounds of repairs and swaps, with suppression between the first if rows may be
         suppressed. What loses more may be kept for a while, the more the earlier."""
         begun, learned = self.clock.share, None
+        per_cell = max(self.clock.left, 0.0) / self.problem.n_cells
+        highest = WARMTH * min(per_cell / AMPLE, 1.0) ** 0.5
         self.suppress(0)
         label, round_ = self.best, 0
         while self._can_improve("improving"):
             progress = (self.clock.share - begun) / (1.0 - begun)
-            warmth = WARMTH * max(1.0 - progress / (1.0 - COLD), 0.0)
+            warmth = highest * max(1.0 - progress / (1.0 - COLD), 0.0)
             turns = self._divide(label, round_, learned, warmth=warmth)
             self._take_turns("improving", turns, self._improve_region)
             learned = average_operators([turn.learned for turn in turns], learned)
