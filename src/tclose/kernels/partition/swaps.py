@@ -487,7 +487,8 @@ class CellSwaps(Memory):
         d = self.state.table.n_columns
         total: cython.double = 0.0
         if self.has_wide_sets:
-            return self.state.loss_if(b, -1, x)
+            total = self.state.loss_if(b, -1, x)
+            return total if total < most else INFINITY
         for j in range(d):
             code: int64_t = self.state.table.codes[x * d + j]
             low: int64_t = self.state.low[b * d + j]
