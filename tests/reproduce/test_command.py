@@ -150,7 +150,7 @@ def test_missing_values_are_refused(census: Any, tmp_path: Path) -> None:
     fields = first.split(";")
     fields[head.split(";").index("workclass")] = ""
     table.write_text("\n".join([head, ";".join(fields), rest]), encoding="utf-8")
-    assert "1 rows have no value" in refusal(folder, "-o", tmp_path / "out")
+    assert "1 row has no value" in refusal(folder, "-o", tmp_path / "out")
 
 
 def test_a_hierarchy_without_groups_is_refused(census: Any, tmp_path: Path) -> None:

@@ -272,12 +272,12 @@ def test_what_is_refused_by_who_looks_leaves_nothing(spark: Any, tmp_path: Path)
 def test_nothing_is_replaced(spark: Any, tmp_path: Path) -> None:
     source = open_source(spark.createDataFrame(ROUND))
     target = written(tmp_path, "mine", "out.parquet")
-    with pytest.raises(DataError, match="something already"):
+    with pytest.raises(DataError, match="this exists already"):
         source.save(target, lambda written: None)
-    with pytest.raises(DataError, match="something already"):
+    with pytest.raises(DataError, match="this exists already"):
         source.refuse_taken(target)
     quicker = tmp_path / "other.parquet"
-    with pytest.raises(DataError, match="something already"):
+    with pytest.raises(DataError, match="this exists already"):
         source.save(quicker, lambda part: quicker.mkdir())
     assert sorted(one.name for one in tmp_path.iterdir()) == ["other.parquet", "out.parquet"]
     assert target.read_text() == "mine" and not list(quicker.iterdir())

@@ -250,7 +250,7 @@ def test_an_output_that_is_there_is_refused_before_the_search(
     def searching(step: Any) -> None:
         raise AssertionError("the search has begun")
 
-    with pytest.raises(DataError, match="something already"):
+    with pytest.raises(DataError, match="this exists already"):
         tclose.anonymize(frame, ward / "policy.toml", output=target, progress=searching)
     with pytest.raises(UsageError, match="is an input"):
         tclose.anonymize(
