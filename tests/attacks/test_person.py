@@ -205,6 +205,7 @@ def test_a_value_with_separators_has_a_prior(run: Any) -> None:
     [
         (["--not", "Flu"], "--person"),
         (["--person", "age"], "NAME=VALUE"),
+        (["--person", "age=4\n7622"], "NAME=VALUE"),
         (["--person", "age=32", "--prior", "Flu=0.1,other, 47622=0.2"], "in double quotes"),
         (["--person", "47622=zip"], "quasi-identifier"),
         (["--person", "age=47622,age=1"], "twice"),

@@ -185,7 +185,8 @@ def test_two_harmless_releases_together_are_certain() -> None:
     ill = list("abcabc")
     one = pa.table({"zip": ["x", "x", "y", "y", "x", "y"], "ill": ill})
     two = pa.table({"zip": ["p", "q", "q", "p", "q", "p"], "ill": ill})
-    found = finding(tclose.attack(one, RULES, other=two), "composition")
+    rules = {**RULES, "release": {"rows": "keep"}}
+    found = finding(tclose.attack(one, rules, other=two), "composition")
     # One: x = {a, b, b}, y = {c, a, c}. Two: p = {a, a, c}, q = {b, c, b}.
     # Rows: 1 (x, p) → a; 2 (x, q) → b; 3 (y, q) → c; 4 (y, p) → a, c; 5 (x, q) → b; 6 (y, p).
     assert (found.affected, found.total) == (4, 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -263,3 +264,16 @@ def test_a_packed_text_that_unpacks_to_very_much_is_refused(
     monkeypatch.setattr("tclose.data.engines.files.csv.DENSE", 1 << 20)
     with pytest.raises(DataError, match="unpacked, it is larger than"):
         open_source(path)
+
+
+@pytest.mark.parametrize("kind", ["distance", "reference"])
+def test_a_cell_beyond_measure_in_a_file_of_the_policy_is_refused(
+    tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "file.csv").write_text(f"a,{'b' * 2_000_000}\n")
+    spec = {"distance": {"matrix": "file.csv"}, "reference": {"file": "file.csv"}}[kind]
+    columns = {"age": "quasi", "ill": {"role": "sensitive", "t": 0.5, kind: spec}}
+    (tmp_path / "policy.json").write_text(json.dumps({"k": 2, "columns": columns}))
+    rows = pa.table({"age": [1, 1], "ill": ["a", "b"]})
+    with pytest.raises(tclose.TcloseError, match="not a"):
+        tclose.audit(rows, tmp_path / "policy.json")

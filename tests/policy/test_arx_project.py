@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -109,7 +110,7 @@ def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
     models = ["Inclusion", "0.05-average-risk", "grassberger-entropy-2.0-diversity" + OF]
     project = read_arx_project(make_project(tmp_path / "a.deid", models, columns))
     assert project.policy["columns"]["a/b"]["max_level"] == 2
-    assert project.policy["columns"]["a/b"]["hierarchy"] == "hierarchy-a_b.csv"
+    assert project.policy["columns"]["a/b"]["hierarchy"] == "hierarchy-0-a_b.csv"
     told = " ".join(project.notes)
     assert "at least to level 1" in told and "0.05-average-risk" in told and "'odd'" in told
     assert "grassberger" in told and "Inclusion" not in told
@@ -176,3 +177,28 @@ def test_hierarchies_that_are_named_again_and_again_have_one_limit(tmp_path: Pat
     large: dict[str, Any] = {"input/hierarchies/zip.csv": "x" * (MOST_BYTES // 4)}
     with pytest.raises(tclose.DataError, match="MiB"):
         read_arx_project(make_project(tmp_path / "a.deid", [], columns, **large))
+
+
+def test_no_text_of_a_project_adds_a_key_to_the_policy(tmp_path: Path) -> None:
+    forged = '1\n[release]\nrows = "keep"\n#\x85'
+    columns = [COLUMN.format("zip", QUASI, REF.format("zip", forged, "All"))]
+    text = read_arx_project(make_project(tmp_path / "a.deid", [], columns)).to_toml()
+    assert "release" not in tomllib.loads(text) and "\x85" not in text
+
+
+def test_columns_that_share_a_name_or_a_cleaned_name_do_not_share_a_file(tmp_path: Path) -> None:
+    names = ["a/b", "a b", "a_b", "1", "0-a_b", "x" * 4000]
+    columns = [COLUMN.format(name, QUASI, REF.format("zip", "All", "All")) for name in names]
+    project = read_arx_project(make_project(tmp_path / "a.deid", [], columns))
+    files = [column["hierarchy"] for column in project.policy["columns"].values()]
+    assert len({*files}) == len(names) == len(project.hierarchies)
+    assert max(map(len, files)) < 100
+    with pytest.raises(tclose.DataError, match="twice"):
+        read_arx_project(make_project(tmp_path / "a.deid", [], columns[:1] * 2))
+
+
+def test_a_model_is_read_in_one_pass(tmp_path: Path) -> None:
+    """Its text was tried from each of 400 000 places on, which takes hours."""
+    text = "0.2-closeness with " + "distance for attribute &apos;" * 400_000
+    project = read_arx_project(make_project(tmp_path / "a.deid", [text]))
+    assert any("privacy model" in note for note in project.notes)

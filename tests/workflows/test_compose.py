@@ -23,6 +23,7 @@ RULES: dict[str, Any] = {
         "age": "quasi",
         "ill": {"role": "sensitive", "distance": "equal", "t": 0.5},
     },
+    "release": {"rows": "keep"},
 }
 PLANTED = ["flu", "ulcer", "ulcer", "flu"] * 2
 MAY = pa.table({"zip": list("aabbccdd"), "age": ["*"] * 8, "ill": PLANTED})
@@ -110,12 +111,33 @@ def test_shuffled_rows_and_counted_rows_are_refused() -> None:
         tclose.compose(table, table, counted)
 
 
+def test_releases_that_may_be_shuffled_are_not_linked_by_their_order() -> None:
+    """Two classes of 20 in each release, with one person of their own in two intersections."""
+    columns = {"zip": "quasi", "age": "quasi", "id": "insensitive"}
+    rules: dict[str, Any] = {"k": 3, "columns": columns}
+    number = list(range(40))
+    zips = pa.table({"zip": ["ab"[at // 20] for at in number], "age": ["*"] * 40, "id": number})
+    ages = ["yo"[(at < 19) + (at == 20) == 0] for at in number]
+    other = pa.table({"zip": ["*"] * 40, "age": ages, "id": number})
+    bare = {"k": 3, "columns": {"zip": "quasi", "age": "quasi"}}
+    shuffled = [
+        tclose.anonymize(table.drop_columns("id"), bare, effort=0).data for table in (zips, other)
+    ]
+    with pytest.raises(tclose.UsageError, match="shuffled"):
+        tclose.compose(*shuffled, bare)
+    with pytest.raises(tclose.UsageError, match="shuffled"):
+        tclose.attack(shuffled[0], bare, other=shuffled[1])
+    assert tclose.compose(shuffled[0], shuffled[0], bare).k == 20
+    assert tclose.compose(zips, other, rules, key="id").k == 1
+    assert tclose.compose(zips, other, {**rules, "release": {"rows": "keep"}}).k == 1
+
+
 def test_the_command_ends_with_the_verdict(run: Callable[..., Any], elsewhere: Path) -> None:
     pa.csv.write_csv(MAY, "may.csv")
     pa.csv.write_csv(JUNE, "june.csv")
     Path("policy.toml").write_text(
         'k = 2\n[columns]\nzip = "quasi"\nage = "quasi"\n'
-        'ill = { role = "sensitive", distance = "equal", t = 0.5 }\n'
+        'ill = { role = "sensitive", distance = "equal", t = 0.5 }\n[release]\nrows = "keep"\n'
     )
     result = run("compose", "june.csv", "may.csv", "--policy", "policy.toml")
     assert result.exit_code == 1 and "together in 2 releases" in result.output

@@ -96,7 +96,10 @@ Population = Annotated[
 ]
 Key = Annotated[
     str | None,
-    option("COLUMN", "The column that links the rows of the tables. Default: order or values."),
+    option(
+        "COLUMN",
+        "The column that links the rows of the tables. Default: order or values, if they tell.",
+    ),
 ]
 Report = Annotated[
     Path | None,
@@ -320,7 +323,12 @@ def read_pairs(
     {'BMI >= 30': '0.2'}
     """
     pairs: dict[str, str] = {}
-    for field in (field for row in csv.reader(texts, skipinitialspace=True) for field in row):
+    try:
+        fields = [field for row in csv.reader(texts, skipinitialspace=True) for field in row]
+    except csv.Error:
+        hint = f"if it has a comma or a line end, in double quotes: '\"{example}\"'"
+        raise UsageError("not written as NAME=VALUE", where=where, hint=hint) from None
+    for field in fields:
         name, mark, value = (part.strip() for part in cut(field, "="))
         if not mark or not name:
             hint = f"such as {example}; if it has a comma, in double quotes: '\"{example}\"'"

@@ -61,7 +61,9 @@ def link_people(
     """Links the rows of two releases as `link_rows` does.
 
     Raises where nothing says who is who, and where one person's sensitive values differ, unless
-    they may.
+    they may. Equal places say nothing where releases are shuffled, which the policy's
+    `release.rows` tells: equal sensitive values at equal places may be of different people. Only
+    the same rows once more are certain to be of the same people.
     """
     linked, where = link_rows(first, second, key), second.source.name
     if linked is None:
@@ -76,7 +78,27 @@ def link_people(
             where=where,
             hint="releases are shuffled by default; name a column that tells rows apart (key)",
         )
+    is_kept = first.policy.release.rows == "keep"
+    if key is None and not is_kept and not _are_alike(first, second, linked):
+        raise UsageError(
+            "releases are shuffled by default, so their order does not say whose row is whose",
+            where=where,
+            hint="name a column in both that tells rows apart (key); if both keep the order of "
+            'the table, say so in the policy: release.rows = "keep"',
+        )
     return linked
+
+
+def _are_alike(first: BoundTable, second: BoundTable, linked: LinkedRows) -> bool:
+    """Whether linked rows have equal quasi-identifiers."""
+    return all(
+        np.array_equal(
+            np.array([*mine.labels, None], dtype=object)[first.cells.codes[name][linked.first]],
+            np.array([*theirs.labels, None], dtype=object)[second.cells.codes[name][linked.second]],
+        )
+        for name in first.classes.quasi
+        for mine, theirs in [(first.cells.dictionaries[name], second.cells.dictionaries[name])]
+    )
 
 
 def find_classes_of_rows(

@@ -113,10 +113,15 @@ def parse_matrix(content: bytes, column: str) -> tuple[list[str], list[Fraction]
         what, hint = "the file cannot be read (not UTF-8 text)", "check its path"
         raise DataError(what, where=where, hint=hint) from None
     mark = ";" if text.partition("\n")[0].count(";") else ","
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
+    try:
+        rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
+    except csv.Error:
+        rows = []
     names = [name.strip() for name in rows[0][1:]] if rows else []
-    if [row[0].strip() for row in rows[1:]] != names or any(
-        len(row) != len(names) + 1 for row in rows
+    if (
+        not rows
+        or [row[0].strip() for row in rows[1:]] != names
+        or any(len(row) != len(names) + 1 for row in rows)
     ):
         raise DataError(
             "not a square table",

@@ -39,7 +39,7 @@ DISTANCES = {
 }
 NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 OF = r" for attribute '(.*)'"
-CLOSENESS = re.compile(rf"{NUMBER}-closeness with (.*)distance{OF}", re.S)
+CLOSENESS = re.compile(rf"{NUMBER}-closeness with ({'|'.join(DISTANCES)})distance{OF}", re.S)
 ANONYMITY = re.compile(r"(\d+)-anonymity")
 BY_COLUMN: tuple[tuple[re.Pattern[str], Callable[..., dict[str, Any]]], ...] = (
     (
@@ -90,7 +90,8 @@ class ArxProject:
     def to_toml(self) -> str:
         """Returns the policy as TOML, with what is not carried over as comments."""
         head = [f"# From the ARX project {escape_controls(self.name, lines=False)}."]
-        head += [f"# Not carried over: {note}" for note in self.notes]
+        lost = (escape_controls(note, lines=False) for note in self.notes)
+        head += [f"# Not carried over: {note}" for note in lost]
         return "\n".join(head) + "\n\n" + write_toml(self.policy)
 
 
@@ -141,15 +142,16 @@ def _read_column(
     if not name:
         hint = "save it again in ARX"
         raise DataError("the project has a column without a name", where=project.name, hint=hint)
+    if name in project.policy["columns"]:
+        hint = "give every column a name of its own"
+        raise DataError("the project has a column twice", where=project.name, hint=hint)
     if role is None:
         project.notes.append(f"column {name!r} has no role in the project: give it one")
         return None
     found: dict[str, Any] = {"role": role}
     if role in ("identifier", "insensitive") or "ref" not in fields:
         return found
-    file = "hierarchy-" + re.sub(r"[^\w.-]+", "_", name) + ".csv"
-    while file in project.hierarchies:
-        file = file.removesuffix(".csv") + "_.csv"
+    file = _name_file(name, len(project.policy["columns"]))
     left = MOST_BYTES - sum(map(len, project.hierarchies.values()))
     project.hierarchies[file] = _load(archive, f"input/{fields['ref']}", project.name, left)
     found["hierarchy"] = file
@@ -162,6 +164,16 @@ def _read_column(
     if "microaggregationFunction" in fields:
         project.notes.append(f"column {name!r} may be released as a mean or the like")
     return found
+
+
+def _name_file(column: str, position: int) -> str:
+    """Names a column's hierarchy file; never two alike, since only those with a position begin with
+    a digit.
+    """
+    if re.fullmatch(r"[^\W\d][\w.-]{,49}", column):
+        return f"hierarchy-{column}.csv"
+    safe = re.sub(r"[^\w.-]+", "_", column)[:50]
+    return f"hierarchy-{position}-{safe}.csv"
 
 
 def _read_models(
@@ -195,8 +207,7 @@ def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the column that a privacy model is about, and the policy keys for it."""
     if found := CLOSENESS.fullmatch(text):
         t, distance, name = found.groups()
-        if distance in DISTANCES:
-            yield name, {"t": _shorten(t), "distance": DISTANCES[distance]}
+        yield name, {"t": _shorten(t), "distance": DISTANCES[distance]}
     for pattern, build in BY_COLUMN:
         if found := pattern.fullmatch(text):
             *numbers, name = found.groups()

@@ -40,9 +40,11 @@ def attack(
 
     `release` is a path, a frame, or a `Release`, which contains its own policy. The `original`
     table, a table of the `population` and an `other` release about the same people each allow
-    further attacks. Rows of two tables are linked by the column `key`, or by their order if both
-    have equally many rows. `effort` limits slow attacks (in seconds of an ordinary core): beyond it
-    they try a sample of the rows, drawn with `seed`, and their findings say how many.
+    further attacks. Rows of two tables are linked by the column `key`. Without one, those of the
+    original are linked by their order or values if these determine the link, those of an `other`
+    release by their order if the policy says that it is kept (`release.rows`). `effort` limits slow
+    attacks (in seconds of an ordinary core): beyond it they try a sample of the rows, drawn with
+    `seed`, and their findings say how many.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["a", "a", "b", "b"], "illness": ["flu", "flu", "flu", "ulcer"]})

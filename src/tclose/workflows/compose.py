@@ -38,13 +38,15 @@ def compose(
     Someone who finds a person's class in each release knows that the person is in all of these
     classes. The people in the same combination of classes form a group, and the groups are judged
     like the classes of an audit. `earlier` is one table or a list; rows are linked by the column
-    `key`, or by their order. People who are missing from an earlier release form a group there.
+    `key`; by their order only if the policy says that it is kept (`release.rows`), or if the
+    releases are the same. People who are missing from an earlier release form a group there.
 
     >>> import pyarrow as pa
     >>> ill = ["flu", "ulcer", "flu", "ulcer"]
     >>> may = pa.table({"zip": list("aabb"), "age": list("****"), "ill": ill})
     >>> june = pa.table({"zip": list("****"), "age": list("1221"), "ill": ill})
     >>> rules = {"k": 2, "columns": {"zip": "quasi", "age": "quasi", "ill": "sensitive"}}
+    >>> rules["release"] = {"rows": "keep"}
     >>> compose(june, may, rules).k, compose(june, june, rules).k
     (1, 2)
     """

@@ -372,7 +372,7 @@ def read_reference(column: Column, name: str, base: Path) -> dict[str, Fraction]
         refuse_shares(shares)
     except (OSError, UnicodeDecodeError):
         raise DataError("the file cannot be read", where=where, hint="check its path") from None
-    except ValueError:
+    except (ValueError, csv.Error):
         hint = "a heading, then a value and its count in every line"
         raise DataError("not a table of values and counts", where=where, hint=hint) from None
     return shares
