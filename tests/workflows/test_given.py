@@ -243,6 +243,17 @@ def test_a_release_of_the_same_rows_needs_no_key(order: str) -> None:
             tclose.anonymize(raw.slice(1), rules, given=strange, effort=0.1)
 
 
+def test_rows_that_may_be_shuffled_and_fit_two_classes_need_a_key() -> None:
+    """Somebody in (a, y) may be in either class; that equal places fit may be by chance."""
+    rules: dict[str, Any] = {"k": 3, "columns": {"zip": "quasi", "age": "quasi"}}
+    raw = pa.table({"zip": list("a" * 25 + "b" * 15), "age": list("o" * 15 + "y" * 25)})
+    earlier = pa.table({"zip": list("a" * 20 + "*" * 20), "age": list("*" * 20 + "y" * 20)})
+    with pytest.raises(tclose.UsageError, match="whose row is whose"):
+        tclose.anonymize(raw, rules, given=earlier, effort=0)
+    kept = {**rules, "release": {"rows": "keep"}}
+    assert tclose.anonymize(raw, kept, given=earlier, effort=0).holds
+
+
 @pytest.mark.parametrize("method", ["mondrian", "optimal", "incognito", "hybrid"])
 def test_methods_that_can_keep_groups_apart_do(method: str) -> None:
     rows = [(at, at % 3, 20 + at % 7, "xy"[at % 2]) for at in range(42)]

@@ -200,12 +200,19 @@ class Alignment:
         ]
 
 
-def align(original: BoundTable, release: BoundTable, key: str | None = None) -> Alignment:
+def align(
+    original: BoundTable,
+    release: BoundTable,
+    key: str | None = None,
+    *,
+    is_order_kept: bool = True,
+) -> Alignment:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
     agree, and if every released value covers the original one. Otherwise, as where they were
-    shuffled, by their values, if these leave no choice.
+    shuffled, by their values, if these leave no choice. Rows that were shuffled may fit by chance
+    where classes overlap: `is_order_kept=False` looks at the values alone.
     """
     released, known = release.cells.n_rows, original.cells.n_rows
     if released > known:
@@ -223,7 +230,7 @@ def align(original: BoundTable, release: BoundTable, key: str | None = None) -> 
     placed = link_rows(original, release) if released == known else None
     linked = placed if key is None else link_rows(original, release, key)
     found = Alignment(original, release, covering, linked, key=key)
-    if placed is not None:
+    if placed is not None and is_order_kept:
         found = replace(found, in_order=_belong_together(found, placed))
     if key is None:
         return found if found.in_order else replace(found, linked=_link_by_values(found))

@@ -282,7 +282,8 @@ def _link_by_order(bound: BoundTable, other: BoundTable) -> Ints:
     values.
     """
     if other.cells.n_rows == bound.cells.n_rows:
-        label = align(bound, other).find_classes()
+        is_order_kept = bound.policy.release.rows == "keep"
+        label = align(bound, other, is_order_kept=is_order_kept).find_classes()
         if label is not None:
             return label
     raise UsageError(
