@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
+from tclose.data.engines.files import statistics
 from tclose.data.io.files import write_table
 from tclose.data.opening import open_source
 
@@ -199,3 +200,32 @@ def test_without_the_library_the_extra_is_named(
     monkeypatch.setattr(place, lambda name: None)
     with pytest.raises(tclose.DataError, match=r"tclose\[statistics\]"):
         open_source(path)
+
+
+def test_no_code_beside_the_table_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that reads such a file must not look for modules in the current folder."""
+    path, mark = write_survey(tmp_path / "survey.sav"), tmp_path / "ran"
+    for module in ("json", "pyarrow", "pyreadstat", "tclose"):
+        (tmp_path / f"{module}.py").write_text(f"open({str(mark)!r}, 'w')\nraise SystemExit\n")
+    monkeypatch.chdir(tmp_path)
+    assert tclose.audit(path, RULES).rows == ROWS and not mark.exists()
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "packed.zsav"
+    pyreadstat.write_sav(pl.DataFrame({"text": ["x" * 8_000] * 3_000}), str(path), compress=True)
+    assert path.stat().st_size < 500_000
+    whole, most = 24_000_000, 0
+    chunks, _ = statistics._open(path, None)
+    assert [len(chunk["text"]) for chunk in chunks()] == [3_000]
+    monkeypatch.setattr(statistics, "BYTES", 1_000_000)
+    chunks, _ = statistics._open(path, None)
+    for chunk in chunks():
+        most = max(most, len(chunk["text"]) * 8_000)
+    assert most <= 1_000_000 < whole
+    monkeypatch.setattr(statistics, "DENSE", 2_000_000)
+    monkeypatch.setattr(statistics, "RATIO", 10)
+    with pytest.raises(tclose.DataError, match="unpacked"):
+        list(statistics._open(path, None)[0]())

@@ -268,6 +268,21 @@ def test_a_certificate_with_another_policy_is_refused(tmp_path: Path) -> None:
     assert not tclose.verify_split(out).holds
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_no_size_or_set_of_columns_is_changed_unnoticed(form: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    tclose.split(people(), RULES, form=form, output=out, effort=0.1)
+    content = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
+    changed = [{"k": content["k"] + 1}, {"form": {**content["form"], "sets": [["ill", "name"]]}}]
+    sizes = content["sizes"].items()
+    changed += [{"form": {**content["form"], "group": "", "count": "x"}}]
+    changed += [{"sizes": {**content["sizes"], key: value + 1}} for key, value in sizes]
+    for wrong in changed:
+        text = json.dumps({**content, **wrong})
+        (out / "certificate.json").write_text(text, encoding="utf-8")
+        assert not tclose.verify_split(out).holds, wrong
+
+
 def test_a_policy_of_ones_own_is_judged_in_place_of_the_certificate_s(tmp_path: Path) -> None:
     out = tmp_path / "out"
     tclose.split(people(), RULES, form="anatomy", output=out, effort=0.1)

@@ -23,7 +23,15 @@ from tclose.policy.columns import Column
 from tclose.policy.model import Policy, SearchSettings
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord, read_context
-from tclose.verify.recheck import Check, compare, compare_policies, compare_requirements, list_told
+from tclose.verify.recheck import (
+    TOLD,
+    Check,
+    compare,
+    compare_policies,
+    compare_requirements,
+    compare_sizes,
+    list_told,
+)
 from tclose.verify.verdict import RequirementRecord
 
 CERTIFICATE = "certificate.json"
@@ -44,6 +52,9 @@ CAVEATS: dict[Form, tuple[str, ...]] = {
     ),
 }
 """What a form does not protect; told with every release."""
+
+ADDED: dict[Form, int] = {"anatomy": 2, "slicing": 1, "projections": 0}
+"""How many columns each form adds, for groups and counts."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,11 @@ class Recount:
         """How many groups there are; in projections, the fewest classes of any."""
         return min((audit.classes for audit in self.audits.values()), default=0)
 
+    def count_sizes(self) -> SizesRecord:
+        """The sizes of the classes of the first table."""
+        first = next(iter(self.audits.values()))
+        return SizesRecord.of(first, first.rows)
+
     def requirements(self) -> tuple[RequirementRecord, ...]:
         """Every verdict as it is written down, with the table that it was judged on."""
         return tuple(
@@ -85,8 +101,7 @@ class Recount:
         """The certificate of the tables; `origin` says how they came about, and `files` are their
         hashes."""
         stated = policy.to_json()
-        first = next(iter(self.audits.values()))
-        sizes = SizesRecord.of(first, first.rows)
+        sizes = self.count_sizes()
         return Certificate(
             form=self.layout,
             holds=self.holds,
@@ -235,6 +250,7 @@ def recheck_folder(
         *compare_policies(certificate, policy),
         compare("rows", certificate.rows, found.rows),
         compare("groups", certificate.classes, found.groups),
+        *([] if not found.audits else _compare_sizes(certificate, found)),
         compare("the promise holds", certificate.holds, holds),
         *compare_requirements(certificate.requirements, found.requirements()),
     ]
@@ -244,16 +260,38 @@ def recheck_folder(
     return Recount(layout, found.audits, (*found.checks, *lines))
 
 
+def _compare_sizes(certificate: Certificate, found: Recount) -> Iterator[Check]:
+    """The sizes of the first table's classes, which a certificate of several tables states."""
+    sizes = found.count_sizes()
+    yield compare("smallest class", certificate.k, sizes.smallest)
+    yield from compare_sizes(certificate, sizes)
+
+
 def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
     """Whether every sensitive attribute, and every joint promise, has one table."""
     placed = [name for part in layout.parts for name in part.columns]
     right = sorted(placed) == sorted(policy.sensitive)
     stated = f"{len(policy.sensitive)} attributes"
     yield Check("sensitive attributes, each in one table", stated, f"{len(placed)} found", right)
+    yield _check_sets(policy, layout)
+    added, wanted = bool(layout.group) + bool(layout.count), ADDED[layout.form]
+    yield Check("columns added", str(added), str(wanted), added == wanted)
     tables = layout.sets if layout.form == "slicing" else [part.columns for part in layout.parts]
     for joint in policy.joint:
         inside = any(set(joint.columns) <= set(names) for names in tables)
         yield Check(" × ".join(joint.columns), "in one table", "yes" if inside else "no", inside)
+
+
+def _check_sets(policy: Policy, layout: Layout) -> Check:
+    """Whether the sets of columns are those of the tables; a sliced table does not show its own."""
+    names = sorted(name for names in layout.sets for name in names)
+    if layout.form == "slicing":
+        wanted = sorted((*policy.with_role("quasi"), *policy.sensitive))
+        confirmed = None if names == wanted else False
+        return Check("sets of columns", f"{len(layout.sets)}", TOLD, confirmed)
+    tables = [part.columns for part in layout.parts if part.columns]
+    same = sorted(layout.sets) == sorted(tables)
+    return Check("sets of columns", f"{len(layout.sets)}", f"{len(tables)} tables", same)
 
 
 def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:

@@ -45,7 +45,7 @@ def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> 
         compare(f"smallest class{counted}", stated.k, audit.k),
         compare("the promise holds", stated.holds, audit.holds),
         *compare_requirements(stated.requirements, (each.record() for each in audit.requirements)),
-        *_compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),
+        *compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),
         *_compare_notes(stated, None if audit.in_parts else audit.caveats),
         *_refuse_several_files(stated),
         *list_told(stated, audit.bound.policy, audit.rows),
@@ -98,7 +98,7 @@ def compare_requirements(
         yield Check(name, "not in the certificate", str(record), False)
 
 
-def _compare_sizes(stated: Certificate, counted: SizesRecord) -> Iterator[Check]:
+def compare_sizes(stated: Certificate, counted: SizesRecord) -> Iterator[Check]:
     """What follows from the sizes of the classes, and from the number of rows that were read."""
     for key, value in stated.sizes or ():
         yield compare(f"sizes: {key}", value, dict(counted)[key])

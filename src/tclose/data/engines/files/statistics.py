@@ -31,7 +31,12 @@ from tclose.data.io.scratch import Scratch
 from tclose.data.io.statistics_writer import CODES, EXACT, LABEL, needs_pyreadstat
 from tclose.errors import DataError
 
-ROWS = 65_536
+ROWS, BYTES = 65_536, 128 << 20
+"""How many rows are read at once at most, and about how much memory they may take."""
+DENSE, RATIO = 1 << 30, 200
+"""The rows of a file, which may be packed, take so many bytes, or so many times what is stored."""
+VALUE = 32
+"""What Python needs for a value, beside its text."""
 KINDS: dict[type, str] = {
     bool: "whole", int: "whole", str: "text", datetime: "moment", date: "day", time: "time",
 }  # fmt: skip
@@ -63,7 +68,8 @@ def open_statistics(files: Files, encoding: str | None, connection: Connection) 
 
 def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scratch) -> list[str]:
     """Converts a file in another process; returns notes for the reader."""
-    module = [sys.executable, "-m", __spec__.name, os.path.abspath(path), str(target)]
+    # -P: no module is taken from the current folder, where the table may have come with others.
+    module = [sys.executable, "-P", "-m", __spec__.name, os.path.abspath(path), str(target)]
     places = os.pathsep.join(place for place in sys.path if place)
     with path.open("rb"):  # whoever may not read it hears that from the system
         done = subprocess.run(
@@ -196,20 +202,27 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
         except Exception:  # its own words may quote what stands in the file
             raise _describe_damage(path) from None
 
+    _, metadata = load(metadataonly=True)
+    if not metadata.column_names:
+        raise DataError("the file has no columns", where=path.name)
+    stored = sum(metadata.variable_storage_width.values())
+    limit = max(1, min(ROWS, BYTES // (stored + VALUE * len(metadata.column_names))))
+    most = max(DENSE, RATIO * path.stat().st_size)
+
     def chunks() -> Iterator[Chunk]:
         start = 0
         while True:
-            chunk, _ = load(row_offset=start, row_limit=ROWS)
+            chunk, _ = load(row_offset=start, row_limit=limit)
             rows = len(next(iter(chunk.values()), []))
             if rows:
                 yield chunk
             start += rows
-            if rows < ROWS:
+            if rows < limit:
                 return
+            if start * stored > most:
+                what = f"unpacked, it is larger than {most >> 20:,} MiB, {RATIO} times itself"
+                raise DataError(what, where=path.name, hint="save it without compression")
 
-    _, metadata = load(metadataonly=True)
-    if not metadata.column_names:
-        raise DataError("the file has no columns", where=path.name)
     return chunks, metadata
 
 
