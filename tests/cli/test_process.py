@@ -85,12 +85,15 @@ def test_without_any_stream_the_exit_code_is_the_verdict(policy: str, code: int)
         assert Path("report.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_a_reader_that_goes_away_is_no_verdict() -> None:
+@pytest.mark.parametrize(
+    "arguments", [("policy", "schema"), ("audit", "t.csv", "--policy", "two.toml"), ("methods",)]
+)
+def test_a_reader_that_goes_away_is_no_verdict_and_no_crash(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    result = started("policy", "schema", stdout=writing)
+    result = started(*arguments, stdout=writing)
     os.close(writing)
-    assert result.returncode not in (0, 1)
+    assert result.returncode == 128 + 13
     assert "Traceback" not in result.stderr
 
 

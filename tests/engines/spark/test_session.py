@@ -22,6 +22,7 @@ OURS = (
     "SPARK_HOME",
     "MASTER",
     "SPARK_LOCAL_DIRS",
+    "PYTHONSAFEPATH",
 )
 
 
@@ -43,6 +44,7 @@ def test_what_is_not_said_is_set() -> None:
         "spark.driver.bindAddress": "127.0.0.1",
     }
     assert Path(os.environ["PYSPARK_PYTHON"]).exists()
+    assert os.environ["PYTHONSAFEPATH"], "Spark's processes would run modules beside the table"
 
 
 def test_what_is_said_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -68,6 +68,10 @@ class SafeConsole(Console):
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else escape_controls(text), style, control)
 
+    def on_broken_pipe(self) -> None:
+        """Leaves the end to the command: exit code 1, which rich ends with, is a verdict here."""
+        raise BrokenPipeError
+
 
 def render_document(document: Document) -> RenderableType:
     """Renders the whole document."""

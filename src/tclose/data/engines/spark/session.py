@@ -83,6 +83,9 @@ def _defaults(settings: str, memory: str | None) -> dict[str, str]:
         wanted |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         if "spark.pyspark.python" not in settings:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # Spark's Python processes take no module from the current folder, where the table may have
+        # come with others.
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
         if "SPARK_LOCAL_DIRS" not in os.environ:
             wanted["spark.local.dir"] = str(_find_scratch().path)
     if memory:
