@@ -50,11 +50,14 @@ def _find_homogeneity(classes: Classes, tally: Tally, attribute: str) -> Finding
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
     affected_classes = classes.find_largest(tally.view, single) > 0
     count = int(affected_classes.sum())
+    quiet = f"No class has only one value of {attribute}."
+    if shown < 2:
+        quiet = f"The whole table has only one value of {attribute}: no class reveals more."
     return report_classes(
         "homogeneity", attribute, classes, affected_classes,
         lambda rows: f"In {classes_text(count)} all people have the same {attribute}: anyone who "
         f"knows that a person is among these {rows} knows the value for certain.",
-        f"No class has only one value of {attribute}.",
+        quiet,
         {"classes": count, "values in the table": shown},
     )  # fmt: skip
 
@@ -265,7 +268,8 @@ def _find_high_risk(
     k, least = find_threshold(bound), int(among.min())
     return report_classes(
         attack, None, bound.classes, among < k,
-        lambda rows: f"{rows} fit fewer than {k:,} people {where}; the highest probability of "
+        lambda rows: f"{rows} {'fits' if rows == rows_text(1) else 'fit'} fewer than {k:,} people "
+        f"{where}; the highest probability of "
         f"identifying a person is {1 / least:.1%}.",
         f"Every row fits at least {least:,} people {where}: the probability of identifying a "
         f"person is at most {1 / least:.1%}.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tclose.attacks.finding import Finding, Number, rank_worst, report_classes
 from tclose.data.binding import BoundTable
+from tclose.plain import rows_text
 from tclose.verify.special_uniques import find_table_uniques
 from tclose.verify.uniqueness import estimate_table
 
@@ -39,11 +40,13 @@ def find_uniqueness(release: BoundTable) -> Iterator[Finding]:
             f"rows unique by {size} column{'' if size == 1 else 's'}": rows
             for size, rows in enumerate(counts.rows, start=1)
         }
+        few = "1 column" if most == 1 else f"{most} columns or fewer"
+        known = "this column" if most == 1 else "these columns"
         yield report_classes(
             "special uniques", None, classes, found.fewest > 0,
-            lambda rows: f"{rows} are already unique in {most} columns or fewer: someone who knows "
-            "these columns can find them.",
-            f"No row is unique in {most} columns or fewer.",
+            lambda rows: f"{rows} {'is' if rows == rows_text(1) else 'are'} already unique in "
+            f"{few}: someone who knows {known} can find them.",
+            f"No row is unique in {few}.",
             {**by_size, "highest score": counts.highest_score},
             harm=found.score,
         )  # fmt: skip

@@ -112,7 +112,7 @@ def foresee_one_class(problem: SearchProblem) -> Iterator[str]:
     if problem.n_rows > 2 * MOST_TRIED:
         return
     for title, t, least in _list_least_sizes(problem):
-        if 2 * least > problem.n_rows:
+        if least > 1 and 2 * least > problem.n_rows:  # one row is one class anyway
             yield f"{_tell_one_class(problem, title, t, least)}; {HINT}"
 
 
