@@ -36,7 +36,8 @@ class Release(Displayable):
     """The result of `anonymize` and `apply`.
 
     `data` is the caller's own kind of frame (an Arrow table where a file was read and no output
-    named; None where the release was written to `path`).
+    named; None where the release was written to `path`). Pickled, it lacks the table that it was
+    made from, so that it makes no report; an audit of a raw table, pickled, holds that table.
     """
 
     data: Any = field(repr=False)
@@ -58,6 +59,10 @@ class Release(Displayable):
     """The population that the promise is about, if there is one."""
     reporter: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     """Makes the report on this release: it knows the table that the release was made from."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not the table that the release was made from, nor the population."""
+        return {**vars(self), "reporter": None, "people": None}
 
     @property
     def outside(self) -> int:
@@ -182,7 +187,7 @@ class Release(Displayable):
         """
         if self.reporter is None:
             raise UsageError(
-                "there is no report on a release that was made in fragments",
+                "there is no report on a release that was made in fragments, or was pickled",
                 where="report",
                 hint="leave the report out, or allow more cells in one place (--cells)",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -230,3 +231,16 @@ def test_no_query_is_in_a_certificate(form: list[str], monkeypatch: pytest.Monke
 )
 def test_what_is_no_address_stays_as_it_is(words: list[str]) -> None:
     assert conceal(words) == words
+
+
+def test_no_pickled_release_holds_the_table_that_it_was_made_from() -> None:
+    names = [f"secret-{at}" for at in range(12)]
+    table = pa.table({"name": names, "age": range(20, 32), "ill": ["flu", "ulcer"] * 6})
+    columns = {"name": "identifier", "age": "quasi", "ill": {"role": "sensitive", "t": 0.5}}
+    release = tclose.anonymize(table, {"k": 3, "columns": columns}, effort=0)
+    kept = pickle.dumps(release)
+    assert b"secret-" not in kept
+    again = pickle.loads(kept)
+    assert again.holds and again.data.equals(release.data)
+    with pytest.raises(tclose.UsageError, match="pickled"):
+        again.report()
