@@ -9,7 +9,9 @@ import pytest
 
 from scripts import load_script
 
-TARGETS = ("readers", "policies", "hierarchies", "plans", "certificates", "labels", "studio")
+TARGETS = (
+    "readers", "policies", "hierarchies", "plans", "certificates", "projects", "labels", "studio",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

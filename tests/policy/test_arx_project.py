@@ -202,3 +202,16 @@ def test_a_model_is_read_in_one_pass(tmp_path: Path) -> None:
     text = "0.2-closeness with " + "distance for attribute &apos;" * 400_000
     project = read_arx_project(make_project(tmp_path / "a.deid", [text]))
     assert any("privacy model" in note for note in project.notes)
+
+
+def test_a_part_that_begins_before_the_archive_is_damage(tmp_path: Path) -> None:
+    path = make_project(tmp_path / "a.deid", [])
+    content = bytearray(path.read_bytes())
+    end = content.rindex(b"PK\x05\x06")
+    start = int.from_bytes(content[end + 16 : end + 20], "little")
+    content[end + 16 : end + 20] = (start + 100_000).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(tclose.DataError, match="damaged"):
+        read_arx_project(path)
+    with pytest.raises(FileNotFoundError):
+        read_arx_project(tmp_path / "none.deid")

@@ -2,11 +2,11 @@
 
     python tools/fuzz/run.py --seconds 600 [--seed 1] [--only certificates]
 
-Tables, policies, hierarchies, plans and certificates are made, damaged by chance and read; labels
-of released values are written and parsed back; the studio gets odd requests. Anything but an answer
-or a `TcloseError` is a crash: its seed is printed, its files are kept in `fuzz-crashes`, and it
-should become a test. The work is done by a child process, so that a crash of the process itself is
-seen, too.
+Tables, policies, hierarchies, plans, certificates and ARX projects are made, damaged and read;
+labels of released values are written and parsed back; the studio gets odd requests. Anything but an
+answer or a `TcloseError` is a crash: its seed is printed, its files are kept in `fuzz-crashes`, and
+it should become a test. The work is done by a child process, so that a crash of the process itself
+is seen, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import sys
 import tempfile
 import time
 import traceback
+import zipfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -97,6 +99,16 @@ def damage(content: bytes, chance: random.Random) -> bytes:
     return bytes(made)
 
 
+def damage_archive(content: bytes, chance: random.Random) -> bytes:
+    """An archive with one of its parts damaged before it was packed."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        wrong = chance.choice(old.namelist())
+        for name in old.namelist():
+            new.writestr(name, damage(old.read(name), chance) if name == wrong else old.read(name))
+    return made.getvalue()
+
+
 def damage_json(value: Any, chance: random.Random) -> Any:
     """Plain values with one of them replaced by something else."""
     places: list[tuple[Any, Any]] = []
@@ -155,7 +167,10 @@ def try_readers(chance: random.Random, folder: Path) -> None:
 
     import tclose
 
-    kind = chance.choice(["csv", "csv", "csv.gz", "parquet", "arrow", "xlsx"])
+    kinds = ["csv", "csv", "csv.gz", "parquet", "arrow", "xlsx"]
+    if find_spec("pyreadstat") is not None:
+        kinds += ["sav", "zsav", "dta"]
+    kind = chance.choice(kinds)
     place, rows, raw = folder / f"t.{kind}", make_rows(), io.BytesIO()
     if kind.startswith("csv"):
         csv.write_csv(rows, raw)
@@ -176,9 +191,12 @@ def try_readers(chance: random.Random, folder: Path) -> None:
             writer.write_table(rows)
         content = damage(raw.getvalue(), chance)
     else:
-        whole = folder / "whole.xlsx"
+        whole = folder / f"whole.{kind}"
         tclose.anonymize(rows, {**RULES, "k": 1}, effort=0, output=whole)
-        content = damage(whole.read_bytes(), chance)
+        if kind == "xlsx" and chance.random() < 0.5:
+            content = damage_archive(whole.read_bytes(), chance)
+        else:
+            content = damage(whole.read_bytes(), chance)
     place.write_bytes(content)
     tclose.audit(place, RULES)
     tclose.draft_policy(place)
@@ -235,6 +253,39 @@ def try_certificates(chance: random.Random, folder: Path) -> None:
     stated = Certificate.load(place)
     audit = tclose.verify(release.data, stated.policy)
     recheck(stated, audit, release.certificate.hashes.output)
+
+
+PROJECT = {
+    "project.xml": "<project><separator>;</separator></project>",
+    "data/input.csv": "age;illness\n20;flu\n21;ulcer\n",
+    "input/definition.xml": "<definition><assigment><name>age</name>"
+    "<type>QUASI_IDENTIFYING_ATTRIBUTE</type><ref>hierarchies/age.csv</ref><min>0</min><max>1</max>"
+    "</assigment><assigment><name>illness</name><type>SENSITIVE_ATTRIBUTE</type></assigment>"
+    "</definition>",
+    "input/config.xml": "<config><relativeMaxOutliers>0.1</relativeMaxOutliers><criteria>"
+    "<criterion>5-anonymity</criterion><criterion>0.2-closeness with equal ground-distance for "
+    "attribute 'illness'</criterion></criteria></config>",
+    "input/hierarchies/age.csv": "20;*\n21;*\n",
+}
+
+
+def try_projects(chance: random.Random, folder: Path) -> None:
+    """A damaged project of ARX becomes a policy that can be read, or is refused."""
+    import tomllib
+
+    from tclose.policy.arx_project import read_arx_project
+
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for name, text in PROJECT.items():
+            archive.writestr(name, text)
+    inside = chance.random() < 0.8
+    content = (damage_archive if inside else damage)(raw.getvalue(), chance)
+    (folder / "p.deid").write_bytes(content)
+    project = read_arx_project(folder / "p.deid", table=chance.random() < 0.5)
+    text = project.to_toml()
+    assert tomllib.loads(text).keys() <= {"k", "columns", "search"}, "a key was added"
+    assert all(Path(name).name == name for name in project.hierarchies), "leads elsewhere"
 
 
 def try_labels(chance: random.Random, folder: Path) -> None:
@@ -382,6 +433,7 @@ TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
     "hierarchies": try_hierarchies,
     "plans": try_plans,
     "certificates": try_certificates,
+    "projects": try_projects,
     "labels": try_labels,
     "studio": try_studio,
 }

@@ -26,6 +26,9 @@ TABLE = "data/input.csv"
 MOST_TIMES, MOST_TABLE = 200, 4 << 30
 """How many times its compressed size a project's table may have, and its largest size in bytes."""
 
+DAMAGED = zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error
+"""How the library says that an archive is none, or has a part that it cannot unpack."""
+
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi",
@@ -106,7 +109,10 @@ def read_arx_project(path: Path, *, table: bool = False) -> ArxProject:
             if table and TABLE in archive.namelist():
                 project.table = _load_table(archive, path.name)
             return project
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error):
+    except (*DAMAGED, OSError) as error:
+        # What cannot be opened has a name; a place in the archive that does not exist has none.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         what = "not an ARX project, damaged, or protected by a password"
         raise DataError(what, where=path.name, hint="save it again in ARX") from None
     except (ValueError, OverflowError):
