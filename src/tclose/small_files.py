@@ -27,7 +27,10 @@ def read_small_file(
     OSError: [Errno 22] a device or a pipe, not a file
     """
     place = Path(path)
-    mode = place.stat().st_mode
+    try:
+        mode = place.stat().st_mode
+    except ValueError:  # a character that no system takes
+        raise OSError(errno.EINVAL, "not the name of a file") from None
     by_shell = stat.S_ISFIFO(mode) and str(place.absolute()).startswith(("/dev/", "/proc/"))
     is_file = stat.S_ISREG(mode) and not os.path.realpath(place).startswith(("/proc/", "/sys/"))
     if not (is_file or stat.S_ISDIR(mode) or (by_shell and may_be_pipe)):

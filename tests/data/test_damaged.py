@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pyarrow as pa
@@ -277,3 +278,14 @@ def test_a_cell_beyond_measure_in_a_file_of_the_policy_is_refused(
     rows = pa.table({"age": [1, 1], "ill": ["a", "b"]})
     with pytest.raises(tclose.TcloseError, match="not a"):
         tclose.audit(rows, tmp_path / "policy.json")
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a\0/*.csv", "\ud800/*.csv"])
+def test_what_no_system_takes_as_a_name_is_refused(name: str) -> None:
+    columns: dict[str, Any] = {"age": "quasi", "ill": {"role": "sensitive", "t": 0.5}}
+    with pytest.raises(DataError):
+        tclose.audit(name, {"k": 2, "columns": columns})
+    rows = pa.table({"age": [1, 1], "ill": ["a", "b"]})
+    columns["ill"]["distance"] = {"matrix": name}
+    with pytest.raises(tclose.TcloseError):
+        tclose.audit(rows, {"k": 2, "columns": columns})

@@ -66,7 +66,10 @@ def find_files(path: Path) -> Files:
         return Files(path.name, path.parent, (path,), kind_of(path), single=True)
     if not glob.has_magic(str(path)):
         raise DataError("there is no such file", where=str(path), hint="check the path")
-    found = sorted({Path(match) for match in glob.glob(str(path), recursive=True)})
+    try:
+        found = sorted({Path(match) for match in glob.glob(str(path), recursive=True)})
+    except ValueError:  # a character that no system takes
+        found = []
     marked = path.name.startswith("_")
     found = [match for match in found if marked or not match.name.startswith("_")]
     if not found:
