@@ -24,7 +24,7 @@ from typer.testing import Result
 import tclose
 from first_day.conftest import make_messy
 from tclose.errors import PolicyError, UsageError
-from tclose.policy.cleaning import Cleaning
+from tclose.policy.cleaning import Cleaning, ColumnCleaning
 
 ROWS = 400
 COST = {"round": 500, "top": 5000}
@@ -393,6 +393,62 @@ def test_forms_in_several_tables_are_cleaned_once() -> None:
     assert {float(text) for text in table["cost"]} == {
         float(text.replace(".", "").replace(",", ".")) for text in AMOUNTS
     }
+
+
+def test_amounts_of_three_decimals_are_not_read_as_thousands_once_they_are_released() -> None:
+    texts = [f"{1 + at % 9},{at * 37 % 1000:03d}"[: 5 - at % 2] for at in range(60)]
+    table = PEOPLE.assign(cost=texts)
+    release = tclose.anonymize(table, of_people(), method="mondrian")
+    exact = {Fraction(text.replace(",", ".")) for text in texts}
+    assert {Fraction(text) for text in release.data["cost"]} == exact
+    for read in (tclose.verify, tclose.audit):
+        found = read(release.data, of_people())
+        assert found.holds
+        attained = [judged.achieved_exact for judged in found.requirements]
+        assert attained == [judged.achieved_exact for judged in release.audit.requirements]
+    why = tclose.explain(release.data, of_people())
+    assert why.exact == release.audit.requirements[1].achieved_exact
+
+
+def test_equal_amounts_with_more_and_fewer_decimals_are_one_value() -> None:
+    """They are amounts, which the numeric distance is defined for."""
+    table = PEOPLE.assign(cost=["1,5", "1,50", "2,25", "3"] * 15)
+    found = tclose.audit(table, of_people())
+    plain = PEOPLE.assign(cost=[1.5, 1.5, 2.25, 3.0] * 15)
+    known = tclose.audit(
+        plain, of_people(cost={"role": "sensitive", "t": 0.5, "distance": "numeric"})
+    )
+    assert [judged.achieved_exact for judged in found.requirements] == [
+        judged.achieved_exact for judged in known.requirements
+    ]
+
+
+def test_numbers_written_in_two_ways_are_named_as_the_reason_for_having_no_order() -> None:
+    table = PEOPLE.assign(cost=["1.5", "1.50", "2.25", "3"] * 15)
+    for distance in ("numeric", "ordered"):
+        policy = of_people(cost={"role": "sensitive", "t": 0.5, "distance": distance})
+        with pytest.raises(PolicyError, match="one number or date, written in several") as found:
+            tclose.audit(table, policy)
+        assert "round" in str(found.value) and "neither numbers" not in str(found.value)
+    silent = tclose.audit(table, of_people(cost={"role": "sensitive", "t": 0.5}))
+    assert silent.requirements[-1].distance == "equal"
+    assert any("the distance is equal" in note for note in silent.notes)
+    rounded = {"role": "sensitive", "t": 0.5, "clean": {"round": 0.01}}
+    assert tclose.audit(table, of_people(cost=rounded)).requirements[-1].distance == "ordered"
+
+
+@given(
+    text=st.from_regex(
+        r"[+-]?([0-9]{1,4}|[1-9][0-9]{0,2}([.][0-9]{3}){1,2})(,[0-9]{1,4})?", fullmatch=True
+    ),
+    mark=st.sampled_from([",", "."]),
+    step=st.sampled_from([None, "0.125", "0.001", "10"]),
+)
+def test_amounts_that_are_clean_stay_as_they_are(text: str, mark: str, step: str | None) -> None:
+    clean = None if step is None else {"round": step}
+    rule = ColumnCleaning.model_validate({"decimal": mark, "clean": clean})
+    once = rule.clean_value(text if mark == "," else text.translate(str.maketrans(",.", ".,")))
+    assert rule.clean_value(once) == once
 
 
 @pytest.mark.parametrize(

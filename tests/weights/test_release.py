@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -328,6 +329,21 @@ def test_the_certificate_says_what_linked_rows_tell(visits: pa.Table, tmp_path: 
     paper = json.loads((tmp_path / "c.json").read_text())
     assert "count persons (50 in column 'who')" in paper["notes"][0]
     assert paper["rows"] == visits.num_rows and paper["k"] >= 5
+
+
+def test_a_release_counts_the_weights_of_its_own_classes() -> None:
+    """In the raw table every row is a class of its own, and so is every weight."""
+    weights = [str(1 + at % 20 // 2) for at in range(40)]
+    table = pa.table({"age": [*range(40)], "ill": ["a", "b"] * 20, "w": weights})
+    ill = {"role": "sensitive", "t": 0.3}
+    rules = {"k": 4, "columns": {"age": "quasi", "ill": ill, "w": "weight"}}
+    release = tclose.anonymize(table, rules, method="mondrian")
+    rows = release.data.to_pylist()
+    pairs = Counter((row["age"], row["w"]) for row in rows)
+    alone = sum(count == 1 for count in pairs.values())
+    said = [note for note in release.notes if "no other row of their class" in note]
+    assert said == [note for note in release.audit.notes if "no other row of their class" in note]
+    assert alone < 40 and said == [note for note in said if f"and {alone} of 40 rows" in note]
 
 
 def test_a_person_keeps_a_pseudonym_under_one_key(visits: pa.Table) -> None:

@@ -7,6 +7,7 @@ says what clean values of a column look like.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -27,6 +28,8 @@ from tclose.policy.model import Policy
 
 VALUES = 2_000_000
 """Different values of a column that are taken into one place, however few cells are."""
+PLAIN = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
+"""What amounts are written as once they are read."""
 types = pa.types
 
 
@@ -101,11 +104,32 @@ def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array 
             return ages if rule.unreadable else _refuse_ageless(values, ages, where)
         if rule.unreadable and types.is_string(kind) and (form := find_form(rule)):
             found = [text if text is None or form.fits(text) else None for text in found]
+        if rule.decimal and types.is_string(kind):
+            found = _write_alike(found)
         return pa.array([_fit_type(value, kind) for value in found], kind)
     except (pa.ArrowException, ValueError, OverflowError):
         what = f"a cleaned value does not fit the column's type ({kind})"
         hint = "whole numbers stay whole: choose whole numbers to round to, and as replacements"
         raise UsageError(what, where=f"{where}.clean", hint=hint) from None
+
+
+def _write_alike(texts: list[str | None]) -> list[str | None]:
+    """Writes equal numbers alike, with the most decimals that one of them has: 1.5 as 1.50.
+
+    >>> _write_alike(["1.5", "1.50", "2", None, "n.d."])
+    ['1.50', '1.50', '2', None, 'n.d.']
+    """
+    longest: dict[Fraction, str] = {}
+    numbers = [
+        Fraction(text) if text is not None and PLAIN.fullmatch(text) else None for text in texts
+    ]
+    for number, text in zip(numbers, texts, strict=True):
+        if number is not None and text is not None:
+            longest[number] = max(longest.get(number, ""), text, key=lambda each: (len(each), each))
+    return [
+        text if number is None else longest[number]
+        for number, text in zip(numbers, texts, strict=True)
+    ]
 
 
 def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:

@@ -317,15 +317,22 @@ def _make_hierarchical(values: Attribute) -> Metric:
     return hierarchical(parent, height, leaf, missing=values.with_missing)
 
 
+REPEATS = "some of its values are one number or date, written in several ways (such as 5 and 5.0)"
+
+
 def _lack_positions(values: Attribute) -> str:
     if values.has_declared_order:
         return "its order is given by hand, so its values have no positions"
+    if values.repeats:
+        return REPEATS
     return "" if values.positions is not None else "its values are neither numbers nor dates"
 
 
 def _lack_order(values: Attribute) -> str:
     if values.has_order:
         return ""
+    if values.repeats:
+        return REPEATS
     return "its values are neither numbers nor dates and have no declared order"
 
 

@@ -109,6 +109,8 @@ class Attribute:
     """The distance that the policy specifies."""
     reference: DeclaredReference | None = None
     """The distribution to compare classes with, if the policy declares one."""
+    repeats: bool = False
+    """Whether some values are one number or date that is written in several ways."""
     masks: tuple[Ints, tuple[Ints, ...]] | None = None
     """For hidden values and groups that count as their candidate values: for every dictionary
     code the number of its mask (−1 for none), and for every mask the positions of its
@@ -150,10 +152,11 @@ class Attribute:
         kind = DISTANCES[name]
         lack = kind.lack(self)
         if kind.ground is None or lack:
+            alike = "clean = { round = … } writes numbers in one way; or " if self.repeats else ""
             raise UsageError(
                 f"the column cannot have the {name} distance: {lack}",
                 where=f"column {self.name!r}",
-                hint=f"use {' or '.join(self.suitable)}{kind.hint}",
+                hint=f"{alike}use {' or '.join(self.suitable)}{kind.hint}",
             )
         if name not in self._grounds:
             self._grounds[name] = kind.ground(self)

@@ -194,6 +194,9 @@ AMOUNTS: dict[DecimalMark, str] = {
 }
 """Regular expressions of amounts by decimal mark, perhaps with a currency; thousands may be
 separated by the other mark, spaces or apostrophes."""
+LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+"""Plain numbers that would be read as thousands if they were cleaned again, as those of a release
+are in an audit: 1,359 is written as 1.3590."""
 OLDEST = 150
 
 
@@ -205,6 +208,8 @@ class ColumnCleaning(Part):
     '2023-01-24'
     >>> ColumnCleaning(decimal=",", clean=Cleaning(round=10)).clean_value("1.234,50")
     '1230'
+    >>> ColumnCleaning(decimal=",").clean_value("1,359")  # 1.359 would be read as 1359 next time
+    '1.3590'
     >>> ColumnCleaning(age_on=date(2026, 1, 1)).clean_value(date(1950, 3, 4))
     75
     """
@@ -261,7 +266,11 @@ class ColumnCleaning(Part):
             found = read_date(found, self.date_format) or found
         if self.age_on is not None:
             found = _find_written_age(found, self.age_on) or found
-        return found if self.clean is None else self.clean.clean_written_number(found)
+        if self.clean is not None:
+            found = self.clean.clean_written_number(found)
+        if self.decimal == "," and LIKE_THOUSANDS.fullmatch(found):
+            found += "0"
+        return found
 
     def _clean_number(self, value: Any) -> Any:
         """Cleans a number, read exactly as it was written."""

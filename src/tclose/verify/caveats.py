@@ -26,7 +26,13 @@ from tclose.verify.verdict import SizeSummary, Verdict
 
 def find_caveats(bound: BoundTable) -> Iterator[str]:
     """What to know about prefixes, about rows that are counted by person, or have weights."""
-    classes, counting = bound.classes, bound.policy.counting
+    yield from find_caveats_of_values(bound)
+    yield from find_caveats_of_counting(bound)
+
+
+def find_caveats_of_values(bound: BoundTable) -> Iterator[str]:
+    """What to know about values that have no place in their order or hierarchy; of a raw table."""
+    classes = bound.classes
     for name in classes.quasi:
         spec = bound.policy.columns[name].hierarchy
         lengths = {
@@ -43,6 +49,19 @@ def find_caveats(bound: BoundTable) -> Iterator[str]:
                 f"{lost:,} distinct values of {name!r} are not in the built-in hierarchy "
                 f"{spec.builtin!r}: they can only be generalized to everything"
             )
+    for attribute in bound.attributes.values():
+        if attribute.repeats and attribute.specified is None:
+            distance = attribute.default_distance
+            yield (
+                f"some values of {attribute.name!r} are one number or date, written in several "
+                f"ways: they count as different, without an order (the distance is {distance}); "
+                "clean = { round = … } writes numbers in one way"
+            )
+
+
+def find_caveats_of_counting(bound: BoundTable) -> Iterator[str]:
+    """What the way of counting leaves open in these classes; of a release, its own ones."""
+    classes, counting = bound.classes, bound.policy.counting
     if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
         yield (
             f"sizes and distributions count persons ({classes.everyone:,} in column "

@@ -308,11 +308,12 @@ def make_attribute(
     counted = dictionary.has_missing and column.missing != "any" and not spread
     missing_code = len(known) if counted else -1
     recode = [place.get(label, -1) for label in observed.labels] + [missing_code]
-    positions = None
+    positions, repeats = None, False
     if column.order is None and dictionary.positions is not None and len(known) == dictionary.known:
         ranked = dict(zip(dictionary.labels, dictionary.positions, strict=True))
         positions = tuple(ranked[label] for label in known)
         ascending = all(is_below(before, after) for before, after in pairwise(positions))
+        repeats = not ascending and len({*positions}) < len(positions)
         positions = positions if ascending else None
     labels = (*known, MISSING) if counted else known
     return Attribute(
@@ -326,6 +327,7 @@ def make_attribute(
         has_declared_order=column.order is not None,
         specified=column.distance,
         reference=_make_reference(column, labels, shares),
+        repeats=repeats,
         masks=_number_masks(observed, known, groups, hierarchy) if spread else None,
     )
 

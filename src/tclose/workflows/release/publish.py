@@ -35,7 +35,7 @@ from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
-from tclose.verify.caveats import find_caveats
+from tclose.verify.caveats import find_caveats_of_values
 from tclose.verify.certificate import Certificate, CleanedRecord, Origin, certify
 from tclose.verify.supersets import number_supersets
 from tclose.workflows.release.task import Draft
@@ -169,7 +169,11 @@ def publish(
     except _NotKept as refused:
         return Unproven(refused.what)
     original = draft.original
-    said = () if original is None else tuple(find_caveats(original))
+    said: tuple[str, ...] = ()
+    if original is not None:  # of values those of the raw table, of counting the release's own
+        of_labels = set(find_caveats_of_values(audit.bound))
+        counted = (note for note in audit.caveats if note not in of_labels)
+        said = (*find_caveats_of_values(original), *counted)
     job.source.close()
     return Release(
         data=data,
