@@ -236,6 +236,65 @@ def test_spellings_and_postcodes_of_different_length_are_offered_their_cleaning(
     assert "# hierarchy = { prefix = [3, 2, 1] }" in text
 
 
+def test_postcodes_that_differ_by_spaces_alone_keep_their_case() -> None:
+    _, text = drafted({"plz": ["01067", "8001", "A-1010", "8001 "] * 10})
+    assert "# clean = { trim = true }  # 4 spellings become 3" in text
+
+
+def test_numbers_of_records_are_not_drafted_as_diagnoses() -> None:
+    """P104193 has the form of a code of ICD-10, and was to be released as it is."""
+    numbers = [f"P{100_000 + 7 * at}" for at in range(150)] * 2
+    for name in ("N° patient", "Patienten-Nr", "Num_patient", "IPP", "N° dossier", "Matricule"):
+        columns, text = drafted({name: numbers, "age": [*range(300)]})
+        assert role_of(columns[name]) == "identifier?" and "ICD" not in text
+        assert '"subject" counts people' in text
+    columns, text = drafted({"Kürzel": numbers})  # a name that says nothing
+    assert role_of(columns["Kürzel"]) == "sensitive?" and "DOUBTFUL: are they diagnoses" in text
+
+
+def test_french_and_german_names_are_understood() -> None:
+    values: dict[str, list[Any]] = {
+        "Pondération": [0.5, 1.25, 2.0, 0.75] * 10,
+        "Durée de séjour": [3, 4, 5, 6] * 10,
+        "Fumeur": ["oui", "non"] * 20,
+        "État civil": ["marié", "veuf"] * 20,
+        "Wohnadresse": ["Gasse 1", "Gasse 2"] * 20,
+        "Geb.Dat.": [day.date() for day in DAYS] + [DAYS[0].date()] * 10,
+    }
+    columns, _ = drafted(values)
+    assert [role_of(columns[name]) for name in values] == [
+        "weight?", "sensitive?", "sensitive?", "quasi?", "identifier?", "quasi?"
+    ]  # fmt: skip
+
+
+def test_weights_with_a_decimal_comma_are_read(run: Callable[..., Result], elsewhere: Path) -> None:
+    rows = "".join(f"{20 + at % 9};{'ab'[at % 2]};{at % 3},{at % 9}5\n" for at in range(60))
+    (elsewhere / "t.csv").write_text("alter;krankheit;Gewichtung\n" + rows)
+    assert run("init", "t.csv", "-o", "p.toml").exit_code == 0
+    assert tomllib.loads((elsewhere / "p.toml").read_text())["columns"]["Gewichtung"] == {
+        "role": "weight?", "decimal": ","
+    }  # fmt: skip
+    assert run("policy", "confirm", "p.toml", "--t", "0.5").exit_code == 0
+    assert run("audit", "t.csv", "-p", "p.toml").exit_code in (0, 1)
+    plain = tclose.draft_policy(elsewhere / "t.csv").confirm(t=0.5)
+    weight = plain.columns["Gewichtung"].model_copy(update={"decimal": None})
+    unread = plain.model_copy(update={"columns": plain.columns | {"Gewichtung": weight}})
+    with pytest.raises(PolicyError, match="60 rows have no positive number") as refused:
+        tclose.audit(elsewhere / "t.csv", unread)
+    assert "decimal = ','" in str(refused.value)
+
+
+def test_a_table_of_one_row_is_not_taken_for_constant_columns() -> None:
+    columns, _ = drafted({"age": [34], "plz": ["1010"], "diagnose": ["I10"]})
+    assert [role_of(each) for each in columns.values()] == ["quasi?", "quasi?", "sensitive?"]
+
+
+def test_marks_that_say_not_determined_leave_a_column_of_numbers() -> None:
+    columns, _ = drafted({"lab": ["4.5", "n.d.", "5.1", "6"] * 10, "age": [*range(40)]})
+    assert columns["lab"]["nulls"] == ["n.d."]
+    assert find_marks(["1", "2", "k. A.", "n.a."]) == ("k. A.", "n.a.")
+
+
 def test_numbers_that_repeat_may_still_be_those_of_people() -> None:
     for name, role in (("insurance_id", "quasi"), ("customer_id", "identifier")):
         suggestion = suggest(Profile(name, "text", 2_000, 300, 0))
@@ -250,7 +309,7 @@ def test_numbers_of_patients_that_look_like_diagnoses_are_never_released() -> No
     columns, text = drafted(table.to_dict("list"))
     assert columns["Patienten-ID"] == "identifier?"
     assert role_of(columns["code"]) == role_of(columns["Hauptdiagnose"]) == "sensitive?"
-    assert list_doubtful(text) == ["Patienten-ID"]
+    assert list_doubtful(text) == ["Patienten-ID", "code"]  # what is sensitive is released
 
 
 def test_a_number_that_stands_for_a_person_with_several_rows_may_be_the_subject() -> None:

@@ -69,6 +69,8 @@ class _Forms:
     """Whether some values are no dates in these formats."""
     folded: int = 0
     """How many values are left once case and spaces around them are, if fewer."""
+    folds_case: bool = True
+    """Whether spaces alone leave more."""
 
 
 def profile_columns(source: Source) -> list[Profile]:
@@ -126,17 +128,20 @@ def _look(values: pa.ChunkedArray) -> _Forms:
         return _Forms((), nulls, tuple(formats), is_mostly=True)
     looks = [*find_patterns(known), *find_codes(known)]
     shares = tuple((look.kind, look.share) for look in looks)
-    folded = _count_folded(known)
-    return _Forms(shares, nulls, builtin=_find_builtin_list(known), folded=folded)
+    folded, folds_case = _count_folded(known)
+    builtin = _find_builtin_list(known)
+    return _Forms(shares, nulls, builtin=builtin, folded=folded, folds_case=folds_case)
 
 
-def _count_folded(texts: Sequence[str]) -> int:
-    """How many of a few different texts are left once case and spaces around them are; 0: all."""
+def _count_folded(texts: Sequence[str]) -> tuple[int, bool]:
+    """How many of a few different texts are left once case and spaces around them are (0: all), and
+    whether spaces alone leave more."""
     different = set(texts)
     if len(different) > SPELLINGS:
-        return 0
+        return 0, True
     folded = len({text.strip().lower() for text in different})
-    return folded if folded < len(different) else 0
+    trimmed = len({text.strip() for text in different})
+    return (folded if folded < len(different) else 0), folded < trimmed
 
 
 def _find_spread(numbers: Sequence[float]) -> tuple[float, float]:
@@ -195,6 +200,7 @@ def _profile(
             is_finite=counts.numbers == known or values.types[name] not in ("FLOAT", "DOUBLE"),
             unread=unread if has_unread else 0,
             folded=form.folded if kind == "text" else 0,
+            folds_case=form.folds_case,
             builtin=form.builtin,
         )
     return found

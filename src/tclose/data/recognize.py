@@ -72,8 +72,11 @@ MONEY = re.compile(
 )
 MARKS = frozenset(
     "? ?? - -- . n/a na #n/a nan null nil unknown unk missing unbekannt k.a. inconnu desconocido "
-    "desconhecido sconosciuto onbekend".split()
-) | {"not known", "not available", "not stated", "not reported", "keine angabe", "non renseigné"}
+    "desconhecido sconosciuto onbekend n.a. n.d. n.b. k.a o.a.".split()
+) | {
+    "not known", "not available", "not stated", "not reported", "keine angabe", "ohne angabe",
+    "nicht bekannt", "k. a.", "non renseigné", "non connu", "ne sait pas",
+}  # fmt: skip
 """Texts that mean a missing value, in lower case."""
 ZERO_DATE = re.compile(r"0{1,4}([-/.])0{1,2}\1(?:0{1,4})( 0+:0+(:0+)?)?")
 """A date of zeros, which some exports write where there is none."""

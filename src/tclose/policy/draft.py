@@ -125,7 +125,10 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
         elif suggestion.doubt:
             reason = f"{reason}. DOUBTFUL: {suggestion.doubt}"
         quasi += role == "quasi"
-        if role not in ("quasi", "sensitive"):
+        if role == "weight" and profile.decimals:
+            tables += ["", *_head(profile, f"{role}{mark}", reason)]
+            tables += _decimal_line(profile, given.get((profile.name, "decimal"), ""))
+        elif role not in ("quasi", "sensitive"):
             plain.append(f'{write_key(profile.name)} = "{role}{mark}"  # {profile.facts}: {reason}')
         else:
             lines = _table(profile, f"{role}{mark}", reason, given)
@@ -139,20 +142,25 @@ def draft(source: str, profiles: Sequence[Profile], answers: Answers | None = No
     return "\n".join([*head, *plain, *tables, ""])
 
 
-def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[str]:
-    lines = [
+def _head(profile: Profile, role: str, reason: str) -> list[str]:
+    return [
         f"[columns.{write_key(profile.name)}]  # {profile.facts}",
         f'role = "{role}"  # {reason}',
+    ]
+
+
+def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[str]:
+    lines = [
+        *_head(profile, role, reason),
         *_nulls_line(profile, answers.get((profile.name, "nulls"), "")),
         *_dates_line(profile, answers.get((profile.name, "dates"), "")),
         *_unread_line(profile, answers),
         *_decimal_line(profile, answers.get((profile.name, "decimal"), "")),
     ]
     if profile.folded:
-        lines.append(
-            '# clean = { trim = true, case = "lower" }  '
-            f"# {profile.distinct:,} spellings become {profile.folded:,}"
-        )
+        case = ', case = "lower"' if profile.folds_case else ""
+        spellings = f"{profile.distinct:,} spellings become {profile.folded:,}"
+        lines.append(f"# clean = {{ trim = true{case} }}  # {spellings}")
     if role.startswith("quasi"):
         return lines + suggest_hierarchy(profile)
     distance, others = "equal", "ordered (needs order = [lowest, …, highest])"

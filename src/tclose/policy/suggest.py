@@ -37,12 +37,16 @@ IDENTIFIER = _words(
     "fallnr fallnummer "
     "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
     "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung "
-    "teleph login passw codice_fiscale historia_clinica numero_secu vin plate",
-    "name nummer number kennung anschrift telefon naam",
+    "teleph login passw codice_fiscale historia_clinica numero_secu vin plate "
+    "patient_nr patienten_nr patientennr pat_nr fall_nr no_patient nr_patient num_patient "
+    "numero_patient numero_de_patient no_dossier num_dossier numero_dossier numero_de_dossier ipp "
+    "nip nss no_secu num_secu identifiant matricule aktenzeichen versicherten_nr versichertennr "
+    "kvnr",
+    "name nummer number kennung anschrift adresse telefon naam",
     alone="patient patients patientin person client kunde",
 )
 SENSITIVE = _words(
-    "diagnos disease illness condition icd dx drug medic hiv hba hb_a procedure surgery treatment "
+    "diag disease illness condition icd dx drug medic hiv hba hb_a procedure surgery treatment "
     "therap deceased death died mortal vital_status salary income wage earning cost bill charge "
     "debt religio politic orientation crime convict offence offense test_result result score grade "
     "stay los length_of_stay outcome price payment balance credit "
@@ -55,7 +59,8 @@ SENSITIVE = _words(
     "net_worth rating readmi sick union vote voting party partei bmi blood blutdruck glucose "
     "glukose creatin kreatin tobacco claim gpa drg verweil liegedauer health(?!_?insur) disab "
     "injur handicap behinder gesundheit "
-    "sante salud saude salute gezondheid",
+    "sante salud saude salute gezondheid fumeur tabac alcool grossesse enceinte vih montant impot "
+    "duree_sejour duree_de_sejour duree_du_sejour",
     "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
     "diagnostic krankheit erkrankung befund medikament behandlung therapie "
     "therapy kosten einkommen gehalt operation symptom medikation",
@@ -70,17 +75,20 @@ QUASI = _words(
     "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
     "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
     "department abteilung insur versicher kasse payer taille poids municip district commun bezirk "
-    "staatsang kinder",
+    "staatsang kinder etat_civil situation_fam ethnie geb_dat gebdat",
     "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
 )
 WEIGHT = re.compile(
     r"(^|_)(design|survey|sampl(e|ing)|analysis|final|expansion|population|replicate|person)_?w(eigh)?t"
-    r"|(^|_)(p_?weight|wgt|fnlwgt|weighting|gewichtung|hochrechnung)|(survey|design|stichproben)_?gewicht"
+    r"|(^|_)(p_?weight|wgt|fnlwgt|weighting|gewichtung|hochrechnung|ponderati|ponderaci|poids_sondage"
+    r"|poids_de_sondage|facteur_d_extrapolation|factor_de_expansion|peso_campion)"
+    r"|(survey|design|stichproben)_?gewicht"
 )
 """Names of survey weights, not of what a person weighs."""
 PERSON_NUMBER = re.compile(
     r"(^|_)(id|ids|uid|guid|uuid|pid|mrn|ssn|nhs|no|nr|num|key|patid|patnr|patientid|patient|person"
-    r"|client|kunde)(_|$)|number|nummer|kennung"
+    r"|client|kunde|numero|ipp|nip|nss|matricule|identifiant|kvnr|patientennr|aktenzeichen)(_|$)"
+    r"|number|nummer|kennung"
 )
 CONTACT = re.compile(
     r"phone|telef|(^|_)tel(_|$)|mobil|handy|fax|house|haus|street|account|konto|iban"
@@ -92,8 +100,10 @@ CODE = re.compile(
     r"|ort|nr|no|num|id|key|cod)(_|$)|post|code|codigo|codice|kode|number|nummer|schluessel|leitzahl"
 )
 """Names of columns whose digits are codes, not amounts."""
-UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "°": "o"})
+BIRTH = re.compile(
+    "birth|dob|geburt|gebdat|geb_dat|naissance|nacimiento|nascita|nascimento|geboorte"
+)
 MONEY = "amounts of money"
 SUBJECT = 'the role "subject" counts people instead of rows'
 CODED = (
@@ -140,6 +150,8 @@ class Profile:
     """The number of rows whose value is not a date in these formats."""
     folded: int = 0
     """The number of values in the first rows without spaces around and case, if that is smaller."""
+    folds_case: bool = True
+    """Whether case is among what is left out then, and not only spaces."""
     builtin: str = ""
     """The built-in hierarchy that has its values."""
 
@@ -163,8 +175,8 @@ class Profile:
 def split_words(name: str) -> str:
     """Writes a column's name in lower case, with words separated by underscores.
 
-    >>> split_words("patientZIP code"), split_words("Größe")
-    ('patient_zip_code', 'groesse')
+    >>> split_words("patientZIP code"), split_words("Größe"), split_words("N° patient")
+    ('patient_zip_code', 'groesse', 'no_patient')
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().translate(UMLAUTS)
     plain = normalize("NFKD", parted).encode("ascii", "ignore").decode()
@@ -191,7 +203,8 @@ def suggest(profile: Profile) -> Suggestion:
     if profile.kind == "nested":
         reason = "lists or structures cannot be grouped; make sure that they reveal nothing"
         return Suggestion("insensitive", reason, "does it reveal something about people?")
-    if profile.distinct <= 1 and all(look in CODED for look, _ in profile.looks):
+    is_constant = profile.distinct <= 1 < profile.rows  # one row alone is all that identifies it
+    if is_constant and all(look in CODED for look, _ in profile.looks):
         return Suggestion("insensitive", "the same in every row")
     return _suggest_by_values(profile) or _suggest_by_name(profile) or _suggest_by_counts(profile)
 
@@ -209,7 +222,9 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
         if profile.is_nearly_unique and shares[0][0] != MONEY:
             reason = f"almost every value is unique, although the values look like {found[0]}"
             return Suggestion("identifier", reason, "does it identify people, or is it sensitive?")
-        return Suggestion("sensitive", f"its values are {found[0]}")
+        are_many = profile.distinct > max(MANY, FEW * profile.rows) and shares[0][0] != MONEY
+        doubt = "are they diagnoses, or numbers of people?" if are_many else ""
+        return Suggestion("sensitive", f"its values are {found[0]}", doubt)
     reason = f"its values are or contain {', '.join(found)}"
     doubt = "may it be left out, or can it be cleaned?" if shares[0][1] < 0.5 else ""
     return Suggestion("identifier", reason, doubt)

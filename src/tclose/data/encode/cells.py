@@ -192,7 +192,10 @@ def refuse_uncounted(role: str, name: str, rows: int) -> None:
     if rows:
         wanted = "whole number from 1 on" if role == "count" else "positive number"
         what = f"{rows:,} row{' has' if rows == 1 else 's have'} no {wanted} in the {role} column"
-        hint = "correct or leave out these rows; a missing value is not a number"
+        hint = (
+            "correct these rows or leave them out; a missing value is not a number; if numbers are "
+            "written like 1,5, say so at the column: decimal = ','"
+        )
         raise DataError(what, where=where, hint=hint)
 
 
