@@ -274,7 +274,8 @@ def test_weights_with_a_decimal_comma_are_read(run: Callable[..., Result], elsew
     assert tomllib.loads((elsewhere / "p.toml").read_text())["columns"]["Gewichtung"] == {
         "role": "weight?", "decimal": ","
     }  # fmt: skip
-    assert run("policy", "confirm", "p.toml", "--t", "0.5").exit_code == 0
+    confirmed = run("policy", "confirm", "p.toml", "--t", "0.5")
+    assert confirmed.exit_code == 0 and "doubtful column: Gewichtung;" in confirmed.output
     assert run("audit", "t.csv", "-p", "p.toml").exit_code in (0, 1)
     plain = tclose.draft_policy(elsewhere / "t.csv").confirm(t=0.5)
     weight = plain.columns["Gewichtung"].model_copy(update={"decimal": None})

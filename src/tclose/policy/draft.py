@@ -291,7 +291,8 @@ def list_doubtful(text: str) -> list[str]:
             column = header[1]
         if "DOUBTFUL" in line:
             named = re.match(r"""("[^"]*"|[\w-]+) = ["'](identifier|insensitive|weight)\b""", line)
-            found.append(column if named is None else named[1])
+            is_key = named is None or (column and named[1] == "role")  # of the column's own table
+            found.append(column if named is None or is_key else named[1])
     return list(dict.fromkeys(found))
 
 
