@@ -49,6 +49,27 @@ def test_what_is_accepted_in_words_is_released_and_stays_in_the_certificate() ->
     assert release.certificate.policy["columns"]["ill"]["accept"] == reason
 
 
+def test_people_with_several_rows_who_count_as_several_are_warned_of() -> None:
+    """Four rows that look alike may be of one patient, and k = 4 reads as if they were four."""
+    table = TABLE.assign(**{"Patienten-ID": [f"P{row // 4}" for row in range(ROWS)]})
+
+    def warn(number: Any, table: pd.DataFrame = table) -> list[str]:
+        policy = rules()
+        policy["columns"]["Patienten-ID"] = number
+        warnings = tclose.anonymize(table, policy, method="mondrian").certificate.warnings or ()
+        notes = tclose.audit(table, policy).notes
+        found = [text for text in warnings if "several rows" in text]
+        assert found == [text for text in notes if "occur in several rows" in text]
+        return found
+
+    (warning,) = warn("identifier")
+    assert "'Patienten-ID'" in warning and 'role "subject"' in warning and "P1" not in warning
+    assert not warn("subject")
+    assert not warn({"role": "identifier", "accept": "numbers of stays"})
+    assert not warn("identifier", table.assign(**{"Patienten-ID": [*range(ROWS)]}))
+    assert not warn("identifier", table.assign(**{"Patienten-ID": [1, 2] * 30}))  # hardly people
+
+
 def test_a_joint_promise_is_a_promise_of_each_of_its_columns() -> None:
     policy = rules("sensitive", "insensitive")
     policy["columns"]["note"] = {"role": "insensitive", "accept": "made up"}

@@ -363,9 +363,8 @@ def confirm(
     console.say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     if count and (doubtful := list_doubtful(drafted)):
         names = ", ".join(doubtful)
-        console.say(
-            f"doubtful column{'' if len(doubtful) == 1 else 's'}: {names}; read the comments beside them before you continue"
-        )
+        columns = "doubtful column" if len(doubtful) == 1 else "doubtful columns"
+        console.say(f"{columns}: {names}; read the comments beside them before you continue")
     confirmed, problems = parse_policy(read_raw(policy))
     if problems or confirmed is None:
         raise PolicyError(problems)

@@ -23,6 +23,7 @@ from tclose.distance.histogram import add_by_group
 from tclose.errors import DataError
 from tclose.policy.cleaning import AMOUNTS, CURRENCY, DecimalMark
 from tclose.policy.model import Policy
+from tclose.policy.suggest import is_person_number
 
 SAMPLE = 10_000
 """How many rows are examined."""
@@ -38,6 +39,8 @@ FEWEST = 20
 """How many values are needed for a share to mean anything."""
 MOSTLY = 0.9
 FREE_TEXT_WORDS = 5.0
+SOME = 0.05
+"""The share of different values from which on a number may be that of a person."""
 ONCE = 0.01
 """The share of rows with a long text of their own from which on a column holds free text."""
 
@@ -357,6 +360,33 @@ def describe_exposed(
                 'may be released: accept = "…"'
             )
     return tuple(warnings)
+
+
+def describe_repeated_people(policy: Policy, source: Source) -> tuple[str, ...]:
+    """Warnings about identifiers that seem to number people who have several rows, each of which
+    counts as a person of its own; none where the policy names a `subject`.
+
+    Looked at are the first rows. A number of few values is hardly that of a person.
+    """
+    numbers = [
+        name
+        for name in policy.identifiers
+        if policy.counting is None or policy.counting[0] == "weight"
+        if name in source.columns and policy.columns[name].accept is None
+        if is_person_number(name) and name != policy.household and source.is_scalar(name)
+    ]
+    repeated = []
+    for name, values in (sample_columns(source, numbers) if numbers else {}).items():
+        known = len(values) - values.null_count
+        if known >= FEWEST and SOME * known < pc.count_distinct(values).as_py() < known:
+            repeated.append(name)
+    instead = "" if policy.counting is None else " (in place of the weight)"
+    return tuple(
+        f"some values of column {name!r} occur in several rows: if each stands for a person, "
+        f'classes count rows and hold fewer people. Give it the role "subject"{instead}, which '
+        'counts people, or say why rows may be counted: accept = "…"'
+        for name in repeated
+    )
 
 
 def _are_numbers(values: pa.ChunkedArray) -> bool:

@@ -217,7 +217,7 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
         f"{look} ({f'{share:.0%}' if share >= 0.01 else 'under 1%'})" for look, share in shares
     ]
     if shares[0][0] in CODED:
-        if shares[0][0] != MONEY and _is_person_number(profile):
+        if shares[0][0] != MONEY and is_person_number(profile.name):
             return None  # P102443 is also written like a code of ICD-10
         if profile.is_nearly_unique and shares[0][0] != MONEY:
             reason = f"almost every value is unique, although the values look like {found[0]}"
@@ -230,9 +230,13 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
     return Suggestion("identifier", reason, doubt)
 
 
-def _is_person_number(profile: Profile) -> bool:
-    """Whether the column is named like a number or key of persons, and like nothing else."""
-    word = profile.words
+def is_person_number(name: str) -> bool:
+    """Whether a column is named like a number or key of persons, and like nothing else.
+
+    >>> is_person_number("Patienten-ID"), is_person_number("phone_no"), is_person_number("name")
+    (True, False, False)
+    """
+    word = split_words(name)
     others = (SENSITIVE, QUASI, CONTACT)
     is_number = IDENTIFIER.search(word) and PERSON_NUMBER.search(word)
     return bool(is_number) and not any(other.search(word) for other in others)
@@ -249,7 +253,7 @@ def _suggest_by_name(profile: Profile) -> Suggestion | None:
         repeats = share < FEW and profile.rows >= 50
         if repeats:
             doubt = f"does it identify people? it has only {profile.distinct:,} values"
-        if profile.rows > 20 and share <= UNIQUE and _is_person_number(profile):
+        if profile.rows > 20 and share <= UNIQUE and is_person_number(profile.name):
             link = "; if it does" if doubt else "does each value stand for a person? if so"
             doubt = f"{doubt}{link}, some people have several rows: {SUBJECT}"
         if not (repeats and (is_sensitive or is_quasi)):

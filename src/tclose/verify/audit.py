@@ -20,6 +20,7 @@ from tclose.data.binding import BoundTable, bind_within_limit
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.labels import ANYTHING
 from tclose.data.io.records import SupersetRecord
+from tclose.data.recognize import describe_repeated_people
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.notebook import Tabular
@@ -323,6 +324,7 @@ def _conclude(
             for name in policy.identifiers
             if name in source.columns
         ]
+        told += describe_repeated_people(policy, source)
     else:
         requirements += judge_identifiers(policy, source, counts.rows, counts.classes)
         requirements += judge_limits(bound, counts)

@@ -193,8 +193,8 @@ def refuse_uncounted(role: str, name: str, rows: int) -> None:
         wanted = "whole number from 1 on" if role == "count" else "positive number"
         what = f"{rows:,} row{' has' if rows == 1 else 's have'} no {wanted} in the {role} column"
         hint = (
-            "correct these rows or leave them out; a missing value is not a number; if numbers are "
-            "written like 1,5, say so at the column: decimal = ','"
+            "correct these rows or leave them out; a missing value is not a number; numbers with a "
+            "decimal comma need decimal = ',' at the column"
         )
         raise DataError(what, where=where, hint=hint)
 

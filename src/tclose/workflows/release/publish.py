@@ -28,7 +28,7 @@ from tclose.data.io.paths import Address, Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
 from tclose.data.opening import open_source, write_by_engine, write_rows
-from tclose.data.recognize import describe_exposed, sample_columns
+from tclose.data.recognize import describe_exposed, describe_repeated_people, sample_columns
 from tclose.data.source import Source
 from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
@@ -314,7 +314,12 @@ def complete_origin(job: Job, draft: Draft) -> Origin:
     cells = None if draft.original is None else draft.original.cells
     told = {
         "command": job.command,
-        "warnings": (*kept, *describe_exposed(job.policy, job.source, cells)) or None,
+        "warnings": (
+            *kept,
+            *describe_repeated_people(job.policy, job.source),
+            *describe_exposed(job.policy, job.source, cells),
+        )
+        or None,
         "row_order": order,
         "cleaned": list_cleaned(job.source),
     }
