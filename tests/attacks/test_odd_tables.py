@@ -54,3 +54,19 @@ def test_nothing_fails_and_an_unchanged_table_loses_nothing(kind: str, words: st
     if kind != "words":  # there some raw values are written like released ones
         assert result["loss"].overall == result["ncp"].overall == 0.0
         assert result["entropy"].overall == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_table_of_one_row_is_described_in_the_singular_and_truly() -> None:
+    table = pa.table({"age": ["30"], "zip": ["1010"], "ill": ["a"]})
+    ill = {"role": "sensitive", "t": 0.2}
+    rules: dict[str, Any] = {"k": 5, "columns": {"age": "quasi", "zip": "quasi", "ill": ill}}
+    report = tclose.attack(table, rules)
+    assert report.of("homogeneity")[0].sentence == (
+        "The whole table has only one value of ill: no class reveals more."
+    )
+    assert report.of("prosecutor")[0].sentence.startswith("1 row fits fewer than 5 people")
+    assert report.of("special uniques")[0].sentence == (
+        "1 row is already unique in 1 column: someone who knows this column can find them."
+    )
+    alone = tclose.anonymize(table, {**rules, "k": 1})
+    assert not any("one class" in note for note in alone.notes)
