@@ -95,6 +95,31 @@ def test_the_two_tables_of_a_comparison_cannot_be_swapped(release: tclose.Releas
         tclose.verify(TABLE, POLICY, certificate="release.json")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("where", "arguments"),
+    [
+        ("effort", {"effort": "lots"}),
+        ("seconds", {"seconds": [1]}),
+        ("seed", {"seed": "x"}),
+        ("seed", {"seed": -1}),
+        ("seed", {"seed": 1.5}),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_named(where: str, arguments: dict[str, Any]) -> None:
+    for verb in (tclose.anonymize, tclose.frontier, tclose.lattice):
+        if verb is not tclose.lattice or where != "seed":
+            with pytest.raises(UsageError, match=where):
+                verb(TABLE, POLICY, **arguments)
+
+
+def test_a_class_is_asked_for_by_its_number_and_releases_are_composed_with_some() -> None:
+    for number in ("3", 1.5):
+        with pytest.raises(UsageError, match="classes are numbered from 1"):
+            tclose.explain(TABLE, POLICY, class_number=number)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no earlier release"):
+        tclose.compose(TABLE, [], POLICY)
+
+
 def test_functions_and_commands_have_the_same_names(
     run: Callable[..., Result], release: tclose.Release, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -158,9 +159,9 @@ def explain_class(
         where = bound.source.name
         raise UsageError(f"{name!r} is not a sensitive attribute", where=where, hint=hint)
     chosen = attributes[name]
-    if number is not None and not 1 <= number <= classes.count:
+    if number is not None and not (isinstance(number, Integral) and 1 <= number <= classes.count):
         hint = f"classes are numbered from 1 to {classes.count:,}"
-        raise UsageError(f"there is no class {number}", where=bound.source.name, hint=hint)
+        raise UsageError(f"there is no class {number!r}", where=bound.source.name, hint=hint)
     distance, remarks = chosen.distance()
     tally = classes.tally(chosen.name)
     declared = chosen.reference

@@ -51,6 +51,9 @@ def compose(
     (1, 2)
     """
     tables = list(earlier) if isinstance(earlier, list | tuple) else [earlier]
+    if not tables:
+        hint = "give an earlier release, or a list of them"
+        raise UsageError("there is no earlier release to compose with", where="earlier", hint=hint)
     reading.refuse_idle_query(release, *tables)
     rules = require_policy(release, policy)
     bound = open_table(release, rules, reading, progress=progress, is_clean=True).bind()

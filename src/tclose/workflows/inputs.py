@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
+from numbers import Real
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -390,8 +392,14 @@ def budget_of(
     from tclose.search import Budget  # an audit starts without it
 
     for name, limit in (("seconds", seconds), ("effort", effort)):
-        if limit is not None and not 0 <= limit < inf:
+        if limit is not None and not (isinstance(limit, Real) and 0 <= limit < inf):
             raise UsageError("a search is limited by a finite number, 0 or more", where=name)
+    try:
+        start = search.seed if seed is None else index(seed)
+    except TypeError:
+        start = -1
+    if start < 0:
+        raise UsageError("a seed is a whole number, 0 or more", where="seed")
     if seconds is None and effort is None:
         seconds = None if search.seconds is None else float(search.seconds)
         effort = None if search.effort is None else float(search.effort)
@@ -406,7 +414,7 @@ def budget_of(
     return Budget(
         seconds=seconds,
         effort=effort,
-        seed=search.seed if seed is None else seed,
+        seed=start,
         suppression=share,
         polish=search.polish if polish is None else polish,
         cancelled=cancelled,

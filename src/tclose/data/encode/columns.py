@@ -415,13 +415,19 @@ def _make_reference(
         return None
     if shares is None:
         counts = tuple(int(label != MISSING) for label in labels)
-        return DeclaredReference(counts, f"a uniform distribution over {sum(counts):,} values")
+        return DeclaredReference(
+            counts, f"a uniform distribution over {_count_values(sum(counts))}"
+        )
     numbers, _ = to_integers([shares.get(label, Fraction(0)) for label in labels])
     factor = math.gcd(*numbers) or 1
     source = "declared in the policy" if spec.file is None else f"of {Path(spec.file).name}"
     held = sum(share > 0 for share in shares.values())
-    words = f"the distribution {source} ({held:,} values)"
+    words = f"the distribution {source} ({_count_values(held)})"
     return DeclaredReference(tuple(number // factor for number in numbers), words)
+
+
+def _count_values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count:,} values"
 
 
 def _ordering(
