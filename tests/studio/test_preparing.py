@@ -129,6 +129,27 @@ def test_all_columns_that_the_filter_shows_are_set_at_once(
     assert {name for name in roles if roles[name] == "insensitive"} == set(shown)
 
 
+def test_how_values_are_read_is_said_beside_the_suggested_role(
+    make: Make, enter: Enter, settle: Settle
+) -> None:
+    """The policy takes two rows' births for missing; whoever confirms it has to know."""
+    days = ["31.12.1950", "01.02.1960", "15.07.1971"] * 20 + ["1950", "spring 1960", "unknown"]
+    lines = [
+        f"{day};{at % 3},{at % 9}5;0{at % 3}/0{1 + at % 9}/2020" for at, day in enumerate(days)
+    ]
+    studio = make(table=None)
+    client = enter(studio)
+    content = "\n".join(["birth;design_weight;visit", *lines, ""]).encode()
+    client.post("/open", files={"file": ("births.csv", content)})
+    page = settle(client, "/columns")
+    assert "'unknown' means missing; dates are written as %d.%m.%Y" in page
+    assert "2 rows have no date in this form: they count as missing" in page
+    assert "numbers have the decimal mark ','" in page
+    client.post("/columns", data={"what": "set", "role": "weight", "column": ["design_weight"]})
+    weight = studio.bench.project.columns["design_weight"]
+    assert weight == {"role": "weight", "decimal": ","}
+
+
 def test_roles_are_suggested_confirmed_changed_and_taken_back(
     make: Make, enter: Enter, settle: Settle
 ) -> None:

@@ -70,7 +70,7 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
             text = "its dates do not show whether the month or the day comes first"
             questions.append(Question(profile.name, "dates", text, ("month", "day")))
         if profile.unread:
-            text = f"{_describe_unread(profile)}: do they count as missing?"
+            text = f"{describe_unread(profile)}: do they count as missing?"
             questions.append(Question(profile.name, "unreadable", text, YES_NO))
         if len(profile.decimals) > 1:
             text = "its amounts do not show which mark separates decimals: which one?"
@@ -236,7 +236,8 @@ def _dates_line(profile: Profile, answer: str) -> list[str]:
     ]
 
 
-def _describe_unread(profile: Profile) -> str:
+def describe_unread(profile: Profile) -> str:
+    """Says how many rows have no date in the forms of the others."""
     rows = "1 row has" if profile.unread == 1 else f"{profile.unread:,} rows have"
     is_one = len(profile.date_formats[0]) == 1
     return f"{rows} no date in {'this form' if is_one else 'these forms'}"
@@ -249,7 +250,7 @@ def _unread_line(profile: Profile, answers: Answers) -> list[str]:
         return []
     why = "your answer" if answer else "correct them instead if they matter"
     mark = "# " if _is_undecided(profile, answers) else ""
-    return [f'{mark}unreadable = "missing"  # {_describe_unread(profile)}; {why}']
+    return [f'{mark}unreadable = "missing"  # {describe_unread(profile)}; {why}']
 
 
 def confirm_roles(text: str, t: Written | None = None) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from tclose.errors import UsageError
 from tclose.policy.columns import ROLES
+from tclose.policy.draft import describe_unread
 from tclose.policy.suggest import Profile, suggest
 from tclose.studio.charts import draw_spark
 from tclose.studio.project import Raw
@@ -16,7 +17,13 @@ from tclose.studio.table import CLEANING
 from tclose.studio.visit import Visit, act, show
 
 QUASI = (*CLEANING, "label", "hierarchy")
-KEPT = {"quasi": QUASI, "sensitive": (*QUASI, "distance", "t", "l", "order", "accept")}
+READ = ("nulls", "decimal", "label")
+KEPT = {
+    "quasi": QUASI,
+    "sensitive": (*QUASI, "distance", "t", "l", "order", "accept"),
+    "weight": READ,
+    "count": READ,
+}
 """The keys of a column that stay when its role changes, by the new role."""
 
 
@@ -37,6 +44,7 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
             "at": at, "name": name, "profile": profile, "spark": draw_spark(view.charts[name]),
             "role": role.rstrip("?"), "is_suggested": role.endswith("?"),
             "suggestion": suggest(profile),
+            "reading": describe_reading(columns.get(name, {}), profile),
         }  # fmt: skip
         if all(word in f"{name} {profile.kind} {role}".lower() for word in words.split()):
             lines.append(line)
@@ -80,6 +88,35 @@ def change_roles(visit: Visit) -> str:
 
     bench.project.change(edit)
     return here
+
+
+def describe_reading(column: Raw, profile: Profile) -> str:
+    """Says how the values of a column are read and cleaned before they are counted.
+
+    >>> births = Profile("birth", "date", 9, 8, 0, date_formats=(("%d.%m.%Y",),), unread=2)
+    >>> describe_reading({"date_format": "%d.%m.%Y", "unreadable": "missing"}, births)
+    'dates are written as %d.%m.%Y; 2 rows have no date in this form: they count as missing'
+    """
+    said = []
+    if marks := _list(column.get("nulls")):
+        means = "means" if len(marks) == 1 else "mean"
+        said.append(f"{', '.join(map(repr, map(str, marks)))} {means} missing")
+    if column.get("decimal"):
+        said.append(f"numbers have the decimal mark {column['decimal']!r}")
+    if forms := _list(column.get("date_format")):
+        said.append(f"dates are written as {' or '.join(map(str, forms))}")
+    if column.get("unreadable") and profile.unread:
+        said.append(f"{describe_unread(profile)}: they count as missing")
+    if len(profile.date_formats) > 1 and not column.get("date_format"):
+        said.append("month or day may come first: they are texts until the policy has date_format")
+    if len(profile.decimals) > 1 and not column.get("decimal"):
+        said.append("the decimal mark is unknown: these are texts until the policy has decimal")
+    return "; ".join(said)
+
+
+def _list(value: Any) -> list[Any]:
+    """A list as it is, a single value as a list of one, nothing as an empty one."""
+    return [] if value is None else value if isinstance(value, list) else [value]
 
 
 def change_role(column: Raw, role: str, profile: Profile) -> Raw:
