@@ -240,6 +240,27 @@ def test_t_is_told_in_the_tables_own_numbers(
         assert sentence in settle(client, "/values", column="pay")
 
 
+@pytest.mark.parametrize("missing", ["value", "any"])
+def test_gaps_are_rows_where_t_is_told_in_the_tables_own_numbers(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path, missing: str
+) -> None:
+    """Half the rows have a, an eighth have none: a share of 4/7 is the table's nowhere."""
+    table, policy = tmp_path / "ill.csv", tmp_path / "policy.toml"
+    ills = ["a", "a", "a", "a", "b", "b", "c", ""] * 10
+    rows = "".join(f"{at},{ill},{at % 3 + 1}\n" for at, ill in enumerate(ills))
+    table.write_text(f"age,ill,w\n{rows}", encoding="utf-8")
+    text = (
+        'k = 3\n[columns]\nage = "quasi"\nw = "{}"\n'
+        'ill = {{role = "sensitive", t = 0.1, missing = "{}"}}'
+    )
+    for role in ("insensitive", "weight"):
+        policy.write_text(text.format(role, missing), encoding="utf-8")
+        page = settle(enter(make(table=str(table), policy=policy)), "/values", column="ill")
+        is_plain = (role, missing) == ("insensitive", "value")
+        told = "50.0% of all rows have" in page and "from 40.0% to 60.0%" in page
+        assert told is is_plain and ("farther than 0.1 from the whole" in page) is not is_plain
+
+
 def test_groups_are_edited_value_by_value(
     make: Make, enter: Enter, settle: Settle, hospital: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 import subprocess
@@ -227,6 +228,16 @@ def test_what_is_signed_off_is_in_the_certificate_and_the_bytes_stay(
     assert "it holds the plan, which is not to be passed on" in page
     alone = client.post("/release/sign", data={"run": "1", "threshold": "0.09"}).text
     assert "a threshold needs its justification" in alone
+
+
+def test_warnings_stand_before_the_verdict_on_the_page_of_the_release(
+    studio: Studio, client: httpx.Client, settle: Settle
+) -> None:
+    warnings = studio.bench.project.runs[0].certificate.warnings
+    assert warnings  # the rows were kept in order
+    page = html.unescape(settle(client, "/release", run="1"))
+    for warning in warnings:
+        assert 0 < page.find(f"Warning: {warning}") < page.find("The promise holds.")
 
 
 def test_the_download_verifies_and_its_script_gives_the_same_bytes(

@@ -39,29 +39,36 @@ def explain_distance(column: Raw, tree: Hierarchy | None) -> str:
     return ""
 
 
-def explain_t(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> str:
-    """Explains what the t of a column allows in any class."""
+def explain_t(
+    counts: ColumnCounts, column: Raw, tree: Hierarchy | None, *, counts_rows: bool = True
+) -> str:
+    """Explains what the t of a column allows in any class.
+
+    Numbers of the table are only given where they bound those of a class: not where rows do not
+    count as one (`counts_rows`), and not where missing values may be any or belong to no mean.
+    """
     try:
         t = exact(str(column["t"]))
     except (KeyError, ValueError):
         return NO_T
     distance = column.get("distance", "equal")
-    rows = counts.rows[:-1]
+    rows, gaps = counts.rows[:-1], counts.rows[-1]
     if not rows.sum():
         return NO_T
-    if distance == "numeric" and counts.dictionary.line:
+    is_plain = counts_rows and not (gaps and column.get("missing") == "any")
+    if distance == "numeric" and counts.dictionary.line and is_plain and not gaps:
         return _explain_numbers(counts, t)
     if distance == "ordered":
         return _explain_order(counts, column, t)
-    if distance == "hierarchical" and tree is not None:
+    if distance == "hierarchical" and tree is not None and is_plain:
         nodes = tree.find(counts.labels)
         top = tree.ancestors[nodes[nodes >= 0], max(tree.levels - 2, 0)]
         shares = np.bincount(top, weights=rows[nodes >= 0])
         at = int(shares.argmax())
-        return _explain_share(tree.labels[at], shares[at] / rows.sum(), t, "the group ")
-    if distance == "equal":
+        return _explain_share(tree.labels[at], shares[at] / counts.rows.sum(), t, "the group ")
+    if distance == "equal" and is_plain:
         at = int(rows.argmax())
-        return _explain_share(counts.labels[at], rows[at] / rows.sum(), t, "")
+        return _explain_share(counts.labels[at], rows[at] / counts.rows.sum(), t, "")
     return (
         f"No group of rows that look alike may be farther than {float(t):g} from the whole table, "
         f"by the distance “{_name(distance)}”."

@@ -46,13 +46,14 @@ def show_release(visit: Visit, problem: str = "") -> Response:
     values: dict[str, Any] = {
         "run": run, "runs": [describe_run(each) for each in bench.project.runs], "parts": [],
         "fields": CONTEXT, "context": {}, "editions": EDITIONS, "ready": set(), "holds": False,
-        "script": "", "command": "",
+        "script": "", "command": "", "warnings": (),
     }  # fmt: skip
     if run is None:
         return visit.page("release.html", problem=problem, **values)
     certificate = ("--certificate", "certificate.json", "--policy", POLICY)
     verifying = f"tclose verify {run.release.name} {' '.join(certificate)}"
     values["command"] = "\n".join((bench.release_command(run), verifying))
+    values["warnings"] = run.certificate.warnings or ()
     values |= {"context": run.certificate.context or {}, "script": script_for(bench, run)}
     values["ready"] = {path.name for path in run.folder.iterdir()}
     job = verify(visit, run)

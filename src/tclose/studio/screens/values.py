@@ -12,7 +12,7 @@ from starlette.responses import Response
 from tclose.errors import TcloseError, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.builtin import list_builtins
-from tclose.policy.columns import Column
+from tclose.policy.columns import COUNTING, Column
 from tclose.policy.load import build_part
 from tclose.studio.charts import draw_distance, draw_order
 from tclose.studio.hierarchies import (
@@ -104,16 +104,21 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     if name in bench.imports:
         values["imported"] = review(*bench.imports[name], counts)
     if values["is_sensitive"]:
-        values |= _explain(counts, column, tree)
+        values |= _explain(visit, counts, column, tree)
     else:
         values["chart"] = draw_order(counts, column, profile.kind)
     return values
 
 
-def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[str, Any]:
+def _explain(
+    visit: Visit, counts: ColumnCounts, column: Raw, tree: Hierarchy | None
+) -> dict[str, Any]:
     """Explains the distance of a sensitive attribute and its t: sentences, and a chart."""
+    roles = {str(each.get("role", "")).rstrip("?") for each in visit.bench.project.columns.values()}
+    counts_rows = roles.isdisjoint(COUNTING)
     return {
-        "meaning": explain_t(counts, column, tree), "apart": explain_distance(column, tree),
+        "meaning": explain_t(counts, column, tree, counts_rows=counts_rows),
+        "apart": explain_distance(column, tree),
         "chart": draw_distance(counts, column, tree),
     }  # fmt: skip
 
@@ -125,7 +130,7 @@ def explain_values(visit: Visit) -> Response:
         counts = visit.bench.count_column(visit.text("column"))
         changes, tree = _read_form(visit, counts, {"role": "sensitive"})
         column = visit.bench.project.columns.get(counts.name, {}) | changes
-        shown = _explain(counts, column, tree)
+        shown = _explain(visit, counts, column, tree)
     except TcloseError as error:
         shown["problem"] = describe_problem(error)
     return visit.page("fragments/meaning.html", **shown)
