@@ -236,6 +236,21 @@ def test_spellings_and_postcodes_of_different_length_are_offered_their_cleaning(
     assert "# hierarchy = { prefix = [3, 2, 1] }" in text
 
 
+def test_a_role_that_a_draft_speaks_of_is_confirmed_with_its_question_mark(
+    run: Callable[..., Result], elsewhere: Path
+) -> None:
+    """The draft asks for "subject", and whoever wrote "subject?" could not confirm it."""
+    rows = "".join(f"P{at // 2},{20 + at % 9},{'ab'[at % 2]}\n" for at in range(60))
+    (elsewhere / "t.csv").write_text("patient_id,age,illness\n" + rows)
+    assert run("init", "t.csv", "-o", "p.toml").exit_code == 0
+    written = (elsewhere / "p.toml").read_text()
+    (elsewhere / "p.toml").write_text(written.replace('"identifier?"', '"subject?"'))
+    confirmed = run("policy", "confirm", "p.toml", "--t", "0.5")
+    assert confirmed.exit_code == 0 and "3 suggested roles confirmed" in confirmed.output
+    assert "doubtful column: patient_id;" in confirmed.output
+    assert run("audit", "t.csv", "-p", "p.toml").exit_code in (0, 1)
+
+
 def test_postcodes_that_differ_by_spaces_alone_keep_their_case() -> None:
     _, text = drafted({"plz": ["01067", "8001", "A-1010", "8001 "] * 10})
     assert "# clean = { trim = true }  # 4 spellings become 3" in text

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tclose.errors import PolicyError, UsageError
 from tclose.plain import Written, escape_controls, exact
+from tclose.policy.columns import ROLES
 from tclose.policy.load import parse_policy, parse_toml, write_key, write_value
 from tclose.policy.model import Policy
 from tclose.policy.suggest import (
@@ -29,7 +30,7 @@ from tclose.policy.suggest import (
     suggest_hierarchy,
 )
 
-SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive|weight)\?\1""")
+SUGGESTED = re.compile(rf"""(["'])({"|".join(ROLES)})\?\1""")
 DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
 
 
@@ -291,7 +292,7 @@ def list_doubtful(text: str) -> list[str]:
         if header := re.match(r"\[columns\.(.+)\]  #", line):
             column = header[1]
         if "DOUBTFUL" in line:
-            named = re.match(r"""("[^"]*"|[\w-]+) = ["'](identifier|insensitive|weight)\b""", line)
+            named = re.match(rf"""("[^"]*"|[\w-]+) = ["']({"|".join(ROLES)})\b""", line)
             is_key = named is None or (column and named[1] == "role")  # of the column's own table
             found.append(column if named is None or is_key else named[1])
     return list(dict.fromkeys(found))
