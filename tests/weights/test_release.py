@@ -293,6 +293,7 @@ def test_frontier_lattice_measure_and_reports_work_by_person(
     page = release.report(tmp_path / "r.txt", edition="internal")
     told = " ".join((tmp_path / "r.txt").read_text().split())
     assert "of 50 persons" in told and "Rows of one person taken together" in told
+    assert "a class may show less than the table" in told
     assert "Person 1" not in told and page.sections
     loss = tclose.measure(original=visits, release=release, policy=RULES)["loss"].overall
     assert loss == pytest.approx(release.loss.overall)

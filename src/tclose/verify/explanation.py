@@ -210,7 +210,7 @@ def explain_class(
         notes.append("missing values are taken to be the value that makes the class worst")
     if attribute is None and len(attributes) > 1:
         others = ", ".join(other for other in attributes if other != name)
-        notes.append(f"further sensitive attributes, to be named by --attribute: {others}")
+        notes.append(f"other sensitive attributes, which are explained by name: {others}")
     return Explanation(
         number=at + 1,
         size=int(classes.class_rows[at]),

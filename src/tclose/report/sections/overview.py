@@ -33,6 +33,10 @@ NOT_ONLY_THE_ROW = (
     "value is right. What the whole table reveals is the purpose of publishing it; the step from "
     "the table to the class is the risk for the person."
 )
+SEVERAL_ROWS = (
+    " Somebody with several rows counts for each of their values. All rows of a person are in the "
+    "table together and may be in different classes, so a class may show less than the table."
+)
 SCALE = 1.15
 """How far a gauge reaches beyond the limit, or beyond what was attained."""
 OTHERS_KNOWN = " This holds even against someone who knows the person's other sensitive values."
@@ -211,7 +215,9 @@ def make_risk_section(subject: Subject) -> Section:
         table = Table(table.caption, headings, tuple(rows), (*table.numeric, 4))
     if table.rows:
         shown = tuple((subject.show(row[0]), *row[1:]) for row in table.rows)
-        parts += [Paragraph(NOT_ONLY_THE_ROW), replace(table, rows=shown)]
+        by_person = subject.now.audit.bound.policy.subject is not None
+        words = NOT_ONLY_THE_ROW + (SEVERAL_ROWS if by_person else "")
+        parts += [Paragraph(words), replace(table, rows=shown)]
     return Section("risk", "Re-identification risk", tuple(parts))
 
 
