@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,20 @@ def test_k_and_t_take_the_place_of_what_the_policy_says() -> None:
 def test_what_no_transformer_can_do_is_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Anonymizer(POLICY | changed).fit(X)
+
+
+def test_every_problem_of_a_policy_has_a_line_of_its_own() -> None:
+    rules = {"k": 0, "columns": {"x0": "quasi", "x1": "quasi", "x2": {"role": "sensitive", "t": 2}}}
+    with pytest.raises(ValueError, match="2 problems") as refused:
+        Anonymizer(rules).fit(X)
+    with pytest.raises(tclose.errors.PolicyError) as known:
+        tclose.audit(pd.DataFrame(X, columns=["x0", "x1", "x2"]), rules)
+    lines = str(refused.value).splitlines()
+    assert "\\n" not in str(refused.value) and len(lines) > 1
+    assert len(lines) == len(str(known.value).splitlines())
+    assert (
+        pickle.loads(pickle.dumps(refused.value)).what == refused.value.what
+    )  # as joblib sends it
 
 
 def test_rows_may_have_weights() -> None:

@@ -22,6 +22,20 @@ LEAST = 5
 class RefusedError(UsageError, ValueError):
     """A parameter or input that a transformer refuses: a UsageError, and a ValueError as well."""
 
+    refused: UsageError | None = None
+    """The error of tclose that is raised as a ValueError here, if it is one."""
+
+    @classmethod
+    def of(cls, error: UsageError) -> RefusedError:
+        """Returns an error of tclose as a ValueError that says the same."""
+        found = cls(error.what, where=error.where, hint=error.hint)
+        found.refused = error
+        return found
+
+    def describe(self) -> str:
+        """The whole message."""
+        return super().describe() if self.refused is None else self.refused.describe()
+
 
 @contextmanager
 def refusing() -> Iterator[None]:
@@ -37,7 +51,7 @@ def refusing() -> Iterator[None]:
     except ValueError:
         raise
     except UsageError as error:
-        raise RefusedError(str(error)) from error
+        raise RefusedError.of(error) from error
 
 
 def make_policy(model: Anonymizer, columns: Sequence[str]) -> Policy:
