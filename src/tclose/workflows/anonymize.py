@@ -15,6 +15,7 @@ from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
+from tclose.plain import rows_text
 from tclose.recode import Plan, mask_recoding, recode_and_repair
 from tclose.release import Release
 from tclose.search import Budget, Outcome, Progress
@@ -36,6 +37,9 @@ FALLBACK = (
     "ask for a stricter promise to be searched instead (search.fallback = true, or --fallback), or "
     "use another method"
 )
+
+MANY_GAPS = 0.01
+"""The share of rows without a number from which on a note says what they hide."""
 
 
 @show_progress
@@ -141,6 +145,7 @@ def anonymize(
         notes += foresee_bare_columns(task.problem)
     else:
         notes += foresee_code_ranges(task)
+        notes += foresee_hidden_ranges(task)
     job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
@@ -194,6 +199,22 @@ def foresee_code_ranges(task: SearchTask) -> Iterator[str]:
             f"{', '.join(codes)}: codes that begin with 0 are generalized like numbers, to ranges; "
             "with a hierarchy such as { prefix = [3, 2, 0] } they keep their first characters"
         )
+
+
+def foresee_hidden_ranges(task: SearchTask) -> Iterator[str]:
+    """A note on numbers and dates of which some are missing: no interval holds a missing one."""
+    cells, is_local = task.bound.cells, task.bound.policy.release.recoding == "local"
+    for column in task.problem.columns if is_local else ():
+        if column.kind != "interval" or column.name not in cells.dictionaries:
+            continue
+        known = cells.codes[column.name] < cells.dictionaries[column.name].known
+        gaps, rows = int(cells.rows[~known].sum()), int(cells.rows.sum())
+        if rows > gaps >= MANY_GAPS * rows:
+            yield (
+                f"{column.name}: {rows_text(gaps)} {'has' if gaps == 1 else 'have'} no value, and "
+                "a class of rows with and without one is released as *; more of the others stays "
+                "where these are completed or left out beforehand"
+            )
 
 
 def foresee_work(task: SearchTask, usual: Budget) -> Iterator[str]:
