@@ -12,9 +12,16 @@ from typer.testing import CliRunner
 
 from tclose.cli import app
 from tclose.errors import PolicyError
+from tclose.report.document import Table
 from tclose.reproduce.census import Reading2007, open_census
 from tclose.reproduce.experiments import Schedule
-from tclose.reproduce.readings import HEADINGS, list_groupings, run_reading, try_groupings
+from tclose.reproduce.readings import (
+    HEADINGS,
+    describe_readings,
+    list_groupings,
+    run_reading,
+    try_groupings,
+)
 
 QUASI = ("age", "workclass", "education", "native-country", "marital-status", "race", "sex")
 SMALL = Schedule(sizes=(), parameters=(2, 3), repeats=0)
@@ -79,6 +86,13 @@ def test_a_reading_changes_what_it_names_and_nothing_else(census: Any) -> None:
     assert ordered.columns == usual.columns and ordered.group_sizes == usual.group_sizes
     with pytest.raises(PolicyError, match="not in the hierarchy"):
         usual.read_as(Reading2007(groups="5-5-4"))  # these are occupations of the census only
+
+
+def test_no_table_of_readings_is_wider_than_a_page() -> None:
+    tables = [part for part in describe_readings([]).parts if isinstance(part, Table)]
+    assert max(len(table.headings) for table in tables) <= 9
+    assert {name for table in tables for name in table.headings} == set(HEADINGS)
+    assert all(table.headings[:3] == HEADINGS[:3] for table in tables)
 
 
 @pytest.mark.slow

@@ -205,6 +205,7 @@ def test_a_superset_that_is_too_small_is_refuted(release: Release) -> None:
         assert verdict.holds is False and verdict.failing_classes == 1
         assert verdict.worst_class == small
         assert f"fewer than {N}" in verdict.note or "not natural" in verdict.note
+        assert verdict.note.startswith("1 class names a superset ")
 
 
 def test_a_superset_that_cuts_through_a_class_is_refuted(release: Release) -> None:

@@ -35,6 +35,8 @@ HEADINGS = (
     "(4, 4) vulnerable (17)", "cost of t = 0.2", "cost of t = 0.15",
 )  # fmt: skip
 """The headings of the results; in brackets what the paper prints."""
+ENTROPY, COSTS = (*range(9),), (*range(3), *range(9, len(HEADINGS)))
+"""The columns of two tables: one would be wider than a page. Three name the reading."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,10 @@ def _place(values: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]]
 
 def describe_readings(results: Sequence[ReadingResult]) -> Section:
     """Makes the section with all interpretations side by side, and what none of them explains."""
-    rows = tuple(result.list_cells() for result in results)
-    table = Table("Readings side by side; in brackets what the paper prints", HEADINGS, rows)
+    tables = (
+        _select("Readings side by side; in brackets what the paper prints", results, ENTROPY),
+        _select("(4, 4)-diversity, and what closeness costs", results, COSTS),
+    )
     words = (
         "Costs are discernibility by closeness over that of k alone, the least and the most of all "
         f"k. Every grouping of the occupations into {paper.GROUPS} groups that differ by at most "
@@ -166,4 +170,11 @@ def describe_readings(results: Sequence[ReadingResult]) -> Section:
         else f"None of them reaches the paper's {printed.vulnerable} vulnerable tables and "
         f"{printed.worst} exposed records: that remains unexplained."
     )
-    return Section("readings", "Other readings", (table, Paragraph(words), Paragraph(verdict)))
+    return Section("readings", "Other readings", (*tables, Paragraph(words), Paragraph(verdict)))
+
+
+def _select(caption: str, results: Sequence[ReadingResult], columns: Sequence[int]) -> Table:
+    """A table with some of the columns of all readings."""
+    lines = (HEADINGS, *(result.list_cells() for result in results))
+    headings, *rows = (tuple(line[at] for at in columns) for line in lines)
+    return Table(caption, headings, tuple(rows))

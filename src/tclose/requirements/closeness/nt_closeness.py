@@ -23,6 +23,7 @@ from tclose.distance.histogram import group_codes
 from tclose.distance.registry import Attribute
 from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
+from tclose.plain import classes_text
 from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.closeness.t_closeness import Closeness, ClosenessField, TCloseness
@@ -164,7 +165,7 @@ class NTCloseness(Closeness):
         """
         value = np.full(classes.count, np.inf)
         fails = np.ones(classes.count, dtype=bool)
-        faults = {"name no superset": int((named.of_class < 0).sum())}
+        faults = {"no superset": int((named.of_class < 0).sum())}
         large: list[Ints] = []
         place = np.full(len(named.members) + 1, -1, dtype=np.int64)  # last: classes without one
         covered = np.zeros(classes.count, dtype=bool)
@@ -172,9 +173,9 @@ class NTCloseness(Closeness):
             mine = np.flatnonzero(named.of_class == at)
             fault = ""
             if members is None:
-                fault = "name a superset that is not natural: its box cuts through a class"
+                fault = "a superset that is not natural: its box cuts through a class"
             elif self._count_members(classes, members) < self.n:
-                fault = f"name a superset of fewer than {self.n:,}"
+                fault = f"a superset of fewer than {self.n:,}"
             else:
                 covered[np.intersect1d(mine, members)] = True
                 place[at] = len(large)
@@ -182,14 +183,17 @@ class NTCloseness(Closeness):
             if fault:
                 faults[fault] = faults.get(fault, 0) + len(mine)
         outside = (place[named.of_class] >= 0) & ~covered
-        faults["name a superset that does not cover them"] = int(outside.sum())
+        faults["a superset that does not cover the class"] = int(outside.sum())
         some = np.flatnonzero(covered)
         if len(some):
             found = self._compare_with(classes, some, large, place[named.of_class[some]])
             value[some] = found.value
             fails[some] = False if self.limit is None else ~found.within(Fraction(self.limit))
         worst = int(np.argmax(value))
-        note = "; ".join(f"{count:,} classes {what}" for what, count in faults.items() if count)
+        note = "; ".join(
+            f"{classes_text(count)} {'names' if count == 1 else 'name'} {what}"
+            for what, count in faults.items() if count
+        )  # fmt: skip
         exact = found.exact(int(np.searchsorted(some, worst))) if covered[worst] else None
         return self.conclude(value, fails, worst, float(value[worst]), exact, note)
 
