@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from fractions import Fraction
@@ -48,16 +49,17 @@ def test_what_is_learned_is_what_the_classes_tell(census: Any) -> None:
         sum(abs(Fraction(counts[v], counts.total()) - Fraction(whole[v], people)) for v in whole)
         for counts in classes.values()
     )
-    assert found.from_table == pytest.approx(float(far / 2)) and found.classes == len(classes)
+    assert found.farthest == pytest.approx(float(far / 2)) and found.classes == len(classes)
 
 
 def test_one_run_for_each_part_and_the_last_is_the_table(census: Any) -> None:
     opened = open_census(census.folder)
     runs = compare_closeness(opened, ("0.3",), (20, 60, 10**6), effort=0.6)
     assert [run.n for run in runs] == [20, 60, opened.rows]
-    assert runs[0].loss <= 1.05 * runs[-1].loss and runs[-1].from_table <= 0.3
+    assert runs[0].loss <= 1.05 * runs[-1].loss and runs[-1].farthest <= 0.3
     table = tabulate_closeness(runs)
     assert [row[1] for row in table.rows] == ["20", "60", "whole table"]
+    assert set(re.findall("“(.*?)”", closeness.LEARNED.lower())) <= set(table.headings)
     pictures = [
         part for section in make_closeness_document(runs).sections for part in section.parts
     ]

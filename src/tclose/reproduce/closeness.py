@@ -24,7 +24,10 @@ from tclose.search import Budget, Outcome, SearchProblem, method_named
 Progress = Callable[[str], None]
 TS, NS, K, EFFORT = ("0.1", "0.2"), (500, 1000, 2000, 5000), 5, 5.0
 FILES = PAGE, NUMBERS = "closeness.html", "closeness.csv"
-HEADINGS = ("t", "n", "loss", "classes", "guessed", "guessed_without", "surest", "from_table")
+HEADINGS = (
+    "t", "n", "loss", "classes", "guessed right", "without the release", "largest share",
+    "farthest class",
+)  # fmt: skip
 INTRODUCTION = (
     "Every class is close to the whole table (t-closeness), or to some natural part of it with n "
     "rows or more ((n, t)-closeness): a box over the quasi-identifiers that no class is cut by. "
@@ -35,10 +38,9 @@ INTRODUCTION = (
 )
 LEARNED = (
     "Somebody who knows which class a person is in and bets on its commonest occupation is right "
-    "for the share “guessed”; without the release, for the share of the commonest occupation of "
-    "all. “Surest” is the largest share that one occupation has in a class; “from table” is how "
-    "far the farthest class is from the table: with n it may be more than t, and that is what was "
-    "given up."
+    "for the share “guessed right”; without the release, for the share of the commonest occupation "
+    "of all. “Largest share” is that of one occupation in a class; “farthest class” is how far any "
+    "class is from the table: with n it may be more than t, and that is what was given up."
 )
 CLOSING = "The numbers are in the CSV file beside this page, and the same on any machine."
 
@@ -55,9 +57,9 @@ class ClosenessRun:
     guessed: float
     """The share of people whose occupation is the commonest in their class."""
     guessed_without: float
-    surest: float
+    largest_share: float
     """The largest share of an occupation in a class."""
-    from_table: float
+    farthest: float
     """The distance of the farthest class from the table."""
 
 
@@ -101,16 +103,16 @@ def count_learned(problem: SearchProblem, outcome: Outcome, t: str, n: int) -> C
         t, n, outcome.loss, outcome.classes,
         guessed=float(counts.max(axis=1).sum() / whole.sum()),
         guessed_without=float(whole.max() / whole.sum()),
-        surest=float((counts / size).max()),
-        from_table=float(apart.max()),
+        largest_share=float((counts / size).max()),
+        farthest=float(apart.max()),
     )  # fmt: skip
 
 
 def make_closeness_document(runs: Sequence[ClosenessRun]) -> Document:
     """Makes the page: the cost of each requirement, and what can be learned."""
     numbers = tabulate_closeness(runs)
-    cost = _draw("What it costs", "loss", runs, numbers)
-    learned = _draw("What is learned", "guessed", runs, numbers)
+    cost = _draw("Loss", "loss", lambda run: run.loss, runs, numbers)
+    learned = _draw("Occupation guessed right", "share", lambda run: run.guessed, runs, numbers)
     sections = (
         Section("cost", "What it costs", (cost,)),
         Section("learned", "What somebody learns", (Paragraph(LEARNED), learned)),
@@ -122,26 +124,28 @@ def make_closeness_document(runs: Sequence[ClosenessRun]) -> Document:
 def tabulate_closeness(runs: Sequence[ClosenessRun]) -> Table:
     """Tabulates the runs, one line per requirement."""
     rows = tuple(_write_row(run, max(each.n for each in runs)) for run in runs)
-    headings = tuple(name.replace("_", " ") for name in HEADINGS)
-    return Table("t against (n, t)", headings, rows, tuple(range(2, len(HEADINGS))))
+    return Table("t against (n, t)", HEADINGS, rows, tuple(range(2, len(HEADINGS))))
 
 
-def _draw(title: str, height: str, runs: Sequence[ClosenessRun], numbers: Table) -> Picture:
+def _draw(
+    title: str, up: str, value: Callable[[ClosenessRun], float], runs: Sequence[ClosenessRun],
+    numbers: Table,
+) -> Picture:  # fmt: skip
     curves = [
         (f"t = {t}", [
-            PlottedPoint(run.n, getattr(run, height), f"n = {run.n:,}: {getattr(run, height):.4f}")
+            PlottedPoint(run.n, value(run), f"n = {run.n:,}: {value(run):.4f}")
             for run in runs if run.t == t
         ])
         for t in dict.fromkeys(run.t for run in runs)
     ]  # fmt: skip
     across = "n (last: the whole table)"
-    drawn = draw_plain_curves(title, across, height, curves, by_factors=True)
+    drawn = draw_plain_curves(title, across, up, curves, by_factors=True)
     return Picture(title, drawn, numbers)
 
 
 def _write_row(run: ClosenessRun, everybody: int) -> tuple[str, ...]:
     n = "whole table" if run.n == everybody else f"{run.n:,}"
-    counted = (run.guessed, run.guessed_without, run.surest, run.from_table)
+    counted = (run.guessed, run.guessed_without, run.largest_share, run.farthest)
     shares = (f"{value:.4f}" for value in counted)
     return (run.t, n, f"{run.loss:.4f}", f"{run.classes:,}", *shares)
 
