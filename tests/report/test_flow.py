@@ -48,6 +48,19 @@ def test_every_arc_carries_its_amount() -> None:
     assert sum(float(text.rstrip("%")) for text in small if text) == 20.0
 
 
+def test_arcs_close_to_each_other_carry_their_amounts_too() -> None:
+    """Ten values move to their neighbours' neighbours, one all the way."""
+    values = [*range(20), *range(10), *[0] * 15]
+    why = explained(values, ["b"] * 20 + ["a"] * 25, class_number=1)
+    moves = [move for move in why.moves if move.source != move.target]
+    drawn = ElementTree.fromstring(draw_flow(why))
+    labels = [each for each in drawn.iter(f"{SVG}text") if each.get("font-size") == "10"]
+    assert len(labels) == len(moves) > 10
+    places = [(float(each.get("x", 0)), float(each.get("y", 0))) for each in labels]
+    for at, (x, y) in enumerate(places):
+        assert all(abs(x - u) > 30 or abs(y - v) > 10 for u, v in places[:at])
+
+
 def test_the_heading_says_the_distance() -> None:
     why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], class_number=1)
     assert "ordered distance 0.1667 = 1/6; 2 rows" in draw_flow(why)

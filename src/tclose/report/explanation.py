@@ -22,6 +22,8 @@ LEFT, RIGHT, TOP = 64, 24, 66
 ARCS, BARS = 150, 190
 AMOUNT = (34, 11)
 """Width and height of an amount written on an arc."""
+PLACES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)
+"""Where along an arc an amount may stand, the best first."""
 LONGEST = 22
 """The most letters of a value below its bars."""
 TITLED = 26
@@ -255,10 +257,15 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
     """Draws arcs between values, higher for greater distances, with arrowheads at the target."""
     place = {share.value: LEFT + STEP * at + 20 for at, share in enumerate(shares)}
     largest = max((float(move.mass) for move in moves), default=1.0)
-    reach = max((abs(place[m.source] - place[m.target]) for m in moves), default=1) or 1
-    for move in sorted(moves, key=lambda m: -abs(place[m.source] - place[m.target])):
-        start, end = place[move.source], place[move.target]
-        high = ground - 24 - (ARCS - 40) * abs(end - start) / reach
+    ends = {id(move): (place[move.source], place[move.target]) for move in moves}
+    spans = sorted({abs(end - start) for start, end in ends.values()})
+    # In steps, not in proportion: so arcs are apart also where one is ten times as wide.
+    highs = {
+        each: ground - 24 - (ARCS - 40) * (1 + spans.index(abs(end - start))) / len(spans)
+        for each, (start, end) in ends.items()
+    }
+    for move in sorted(moves, key=lambda m: highs[id(m)]):
+        (start, end), high = ends[id(move)], highs[id(move)]
         yield element(
             "path", fill="none", stroke=INK, stroke_opacity="0.45",
             d=f"M{start},{ground} C{start},{high:.1f} {end},{high:.1f} {end},{ground - 6}",
@@ -268,13 +275,24 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
         yield element("path", d=f"M{end},{ground + 2} l-5,-9 h10 z", fill=INK, fill_opacity="0.7")
     written: list[tuple[float, float]] = []
     for move in sorted(moves, key=lambda move: -move.mass):
-        start, end = place[move.source], place[move.target]
-        top = ground - 24 - (ARCS - 40) * abs(end - start) / reach
-        # Halfway along the curve; of two arcs between the same values one label is above, one
-        # below.
-        x, y = (start + end) / 2, ground / 4 + top * 3 / 4 - (5 if start < end else -6)
-        # Where labels would overlap, larger amounts come first; the arcs have the others as titles.
-        if all(abs(x - u) > AMOUNT[0] or abs(y - v) > AMOUNT[1] for u, v in written):
-            written.append((x, y))
+        found = _place_amount(*ends[id(move)], highs[id(move)], ground, written)
+        # Where there is no room for a label, larger amounts come first; arcs have all as titles.
+        if found is not None:
+            written.append(found)
             amount = share_text(float(move.mass))
-            yield text(x, y, amount, size=10, anchor="middle", halo=True)
+            yield text(*found, amount, size=10, anchor="middle", halo=True)
+
+
+def _place_amount(
+    start: float, end: float, high: float, ground: float, written: Sequence[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """Finds a place on an arc that is free of other labels, as near to its middle as can be."""
+    for part in PLACES:
+        back = 1 - part
+        near = back**3 + 3 * back**2 * part
+        x = start * near + end * (1 - near)
+        y = ground * (part**3 + back**3) + high * 3 * part * back
+        y += -5 if start < end else 6  # of two arcs between the same values, above and below
+        if all(abs(x - u) > AMOUNT[0] or abs(y - v) > AMOUNT[1] for u, v in written):
+            return x, y
+    return None
