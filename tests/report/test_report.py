@@ -242,7 +242,7 @@ def test_a_refuted_certificate_is_said_at_the_top(case: Any) -> None:
     document = tclose.audit_report(found, kind="verify", checks=checks)
     first = document.section("glance").parts[0]
     assert isinstance(first, Paragraph) and first.tone == "bad"
-    assert "1 of 2 lines" in first.text
+    assert "1 of 2 lines is refuted" in first.text
 
 
 def test_page_text_and_json_say_the_same(case: Any) -> None:

@@ -108,6 +108,8 @@ def test_searches_keep_a_declared_reference(method: str) -> None:
     assert tclose.verify(release.data, policy).holds
     stated = [each for each in release.certificate.requirements if each.attribute]
     assert stated[0].reference == "the distribution declared in the policy (3 values)"
+    titles = [each.title for each in tclose.verify(release.data, policy).requirements]
+    assert any(title.endswith(f", against {stated[0].reference}") for title in titles)
 
 
 def test_certificate_report_and_explanation_say_which(tmp_path: Path) -> None:

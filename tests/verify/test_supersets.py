@@ -268,6 +268,8 @@ def test_the_command_confirms_and_refutes(release: Release, tmp_path: Path) -> N
         for each in (true, false)
     ]
     assert [each.exit_code for each in outcomes] == [0, 1]
+    warned = [each.stdout.lstrip().startswith("The certificate is not true") for each in outcomes]
+    assert warned == [False, True]
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert sum(len(record["classes"]) for record in plan["supersets"]) == release.classes
 

@@ -100,6 +100,16 @@ def summarize_audit(
     return parts
 
 
+def warn_of_refuted(checks: Sequence[Check]) -> list[Paragraph]:
+    """Returns a warning where a certificate does not agree with the count, else nothing."""
+    refuted = sum(check.confirmed is False for check in checks)
+    if not refuted:
+        return []
+    are = f"{refuted} of {len(checks)} lines {'is' if refuted == 1 else 'are'} refuted by the count"
+    words = f"The certificate is not true of this file: {are}. Each is listed at the end."
+    return [Paragraph(words, "bad")]
+
+
 def summarize_checks(checks: Sequence[Check]) -> Table:
     """Tabulates a certificate compared with a fresh count, line by line."""
     rows = []

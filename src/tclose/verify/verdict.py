@@ -106,7 +106,7 @@ class Verdict:
     def title(self) -> str:
         """The requirement and what it is about, in a few words."""
         title = title_requirement(self.requirement, self.attribute, self.distance, self.reading)
-        return f"{title}, beside {self.reference}" if self.reference else title
+        return f"{title}, against {self.reference}" if self.reference else title
 
     @property
     def achieved_text(self) -> str:

@@ -25,6 +25,7 @@ from tclose.report.sections.findings import (
 )
 from tclose.report.sections.overview import join_names, measure_nearness, name_requirement
 from tclose.report.subject import Subject
+from tclose.report.summaries import warn_of_refuted
 from tclose.verify.verdict import Verdict
 
 MOST_FACTS = 6
@@ -154,12 +155,7 @@ def _list_notices(subject: Subject) -> Iterator[Paragraph]:
     certificate, checks = subject.certificate, subject.checks
     if certificate is not None and (instead := certificate.fallback) is not None:
         yield Paragraph(f"{instead[0].upper()}{instead[1:]}.", "bad")
-    if refuted := sum(check.confirmed is False for check in checks):
-        yield Paragraph(
-            f"The certificate is not true of this file: {refuted} of {len(checks)} lines are "
-            "refuted by the count. Each is listed at the end.",
-            "bad",
-        )
+    yield from (refuted := warn_of_refuted(checks))
     if certificate is not None and subject.edition != "users":
         yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings or ())
         if certificate.stopped == "clock":
