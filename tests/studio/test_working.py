@@ -67,6 +67,14 @@ def test_the_risk_is_what_an_audit_finds(
     assert f"class={worst.number}&attribute=diagnosis" in page
 
 
+def test_what_is_long_and_seldom_needed_is_folded(client: httpx.Client, settle: Settle) -> None:
+    page = settle(client, "/risk")
+    for title in ("Further measures", "Attacks that found nothing"):
+        assert f"<summary>{title}" in page
+        assert page.count(f"<caption>{title}</caption>") == 1
+    assert page.count("<caption>Worst classes") <= 1
+
+
 def test_why_shows_the_flow_of_mass_of_any_class(
     studio: Studio, client: httpx.Client, settle: Settle, hospital: Path
 ) -> None:

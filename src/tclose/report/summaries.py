@@ -14,7 +14,7 @@ from tclose.plain import classes_text, number_text, rows_text, share_text
 from tclose.report.charts.svg import shorten
 from tclose.report.document import Bars, Paragraph, Part, Series, Table, Tone
 from tclose.verify.audit import Audit
-from tclose.verify.recheck import TOLD, Check
+from tclose.verify.recheck import UNCOUNTED, Check
 from tclose.verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from tclose.search import Outcome, Trial
     from tclose.utility.pair import Measure, Utility
 
+WORST_CLASSES, FURTHER, FOUND_NOTHING = (
+    "Worst classes",
+    "Further measures",
+    "Attacks that found nothing",
+)
+"""Titles of tables that the studio shows elsewhere, or folds."""
 MOST_CLASSES = 10
 LONGEST_STATED = 40
 HASH_DIGITS = 16
@@ -90,7 +96,7 @@ def summarize_audit(
         parts.append(_tabulate_attained("Measures", audit.requirements))
     measured = audit.measured if details else ()
     if measured:
-        parts.append(_tabulate_attained("Further measures", measured))
+        parts.append(_tabulate_attained(FURTHER, measured))
     elif audit.measured and details is not None:
         more = f"{len(audit.measured)} further measures are not shown; --all shows them."
         parts.append(Paragraph(more, "aside"))
@@ -117,8 +123,8 @@ def summarize_checks(checks: Sequence[Check]) -> Table:
         texts = [check.stated, check.counted]
         if check.line.startswith("sha256"):
             texts = [text[:HASH_DIGITS] if len(text) == 64 else text for text in texts]
-        if check.counted == TOLD:
-            texts = [shorten(check.stated, LONGEST_STATED), TOLD]
+        if check.counted == UNCOUNTED:
+            texts = [shorten(check.stated, LONGEST_STATED), UNCOUNTED]
         rows.append((CONFIRMATIONS[check.confirmed][0], check.line, *texts))
     tones = tuple(CONFIRMATIONS[check.confirmed][1] for check in checks)
     headings = ("", "line", "certified", "counted")
@@ -161,7 +167,7 @@ def _list_worst(audit: Audit, *, values: bool) -> Iterator[Table]:
     if rows:
         about = ("quasi-identifiers",) if values else ()
         headings = ("class", "rows", *about, "fails, and by how much")
-        yield Table("Worst classes", headings, tuple(rows), (0, 1))
+        yield Table(WORST_CLASSES, headings, tuple(rows), (0, 1))
 
 
 def summarize_release(release: Release) -> list[Part]:
@@ -292,7 +298,7 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     if report.found:
         parts.append(_tabulate("Attacks that found something", report.found))
     if quiet:
-        parts.append(_tabulate("Attacks that found nothing", quiet))
+        parts.append(_tabulate(FOUND_NOTHING, quiet))
     parts += [Paragraph(f"Not tried: {reason}", "aside") for reason in report.not_tried]
     if report.not_tried:
         words = "Further tables are given with --original, --other or --population."

@@ -24,13 +24,13 @@ from tclose.policy.model import Policy, SearchSettings
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord, read_context
 from tclose.verify.recheck import (
-    TOLD,
+    UNCOUNTED,
     Check,
     compare,
     compare_policies,
     compare_requirements,
     compare_sizes,
-    list_told,
+    list_uncounted,
 )
 from tclose.verify.verdict import RequirementRecord
 
@@ -98,8 +98,7 @@ class Recount:
         )
 
     def certify(self, policy: Policy, origin: Origin, files: dict[str, str]) -> Certificate:
-        """The certificate of the tables; `origin` says how they came about, and `files` are their
-        hashes."""
+        """The certificate of the tables, of their origin and the hashes of their files."""
         stated = policy.to_json()
         sizes = self.count_sizes()
         return Certificate(
@@ -256,7 +255,7 @@ def recheck_folder(
     ]
     notes = CAVEATS[layout.form]
     lines.append(Check("notes", "of the form", "of the form", certificate.notes in (None, notes)))
-    lines += list_told(certificate, policy, found.rows)
+    lines += list_uncounted(certificate, policy, found.rows)
     return Recount(layout, found.audits, (*found.checks, *lines))
 
 
@@ -288,16 +287,14 @@ def _check_sets(policy: Policy, layout: Layout) -> Check:
     if layout.form == "slicing":
         wanted = sorted((*policy.with_role("quasi"), *policy.sensitive))
         confirmed = None if names == wanted else False
-        return Check("sets of columns", f"{len(layout.sets)}", TOLD, confirmed)
+        return Check("sets of columns", f"{len(layout.sets)}", UNCOUNTED, confirmed)
     tables = [part.columns for part in layout.parts if part.columns]
     same = sorted(layout.sets) == sorted(tables)
     return Check("sets of columns", f"{len(layout.sets)}", f"{len(tables)} tables", same)
 
 
 def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
-    """Checks that all tables have the same number of rows, or (Anatomy) the same groups of the same
-    sizes.
-    """
+    """Whether all tables have as many rows, or (Anatomy) the same groups of the same sizes."""
     if layout.form == "projections":
         rows = {audit.rows for audit in audits.values()}
         yield Check("rows of every table", "the same", f"{len(rows)} numbers", len(rows) == 1)

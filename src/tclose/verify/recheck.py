@@ -15,12 +15,12 @@ from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate, SizesRecord, read_context
 from tclose.verify.verdict import RequirementRecord
 
-TOLD = "stated; cannot be counted from the file"
+UNCOUNTED = "stated; cannot be counted from the file"
 COUNTED = (
     "tclose_certificate", "holds", "rows", "classes", "k", "requirements", "policy", "hashes",
     "sizes", "notes", "form", "context", "signature",
 )  # fmt: skip
-"""The keys of a certificate that have lines of their own; all others are told."""
+"""The keys of a certificate that have lines of their own; the rest cannot be recounted."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> 
         *compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),
         *_compare_notes(stated, None if audit.in_parts else audit.caveats),
         *_refuse_several_files(stated),
-        *list_told(stated, audit.bound.policy, audit.rows),
+        *list_uncounted(stated, audit.bound.policy, audit.rows),
     )
 
 
@@ -86,9 +86,7 @@ def compare(line: str, stated: JsonValue, counted: JsonValue) -> Check:
 def compare_requirements(
     stated: Sequence[RequirementRecord], counted: Iterable[RequirementRecord]
 ) -> Iterator[Check]:
-    """One check per requirement: its threshold, what is attained, the verdict, and the failing
-    classes.
-    """
+    """A check of each requirement: its threshold, value, verdict and failing classes."""
     mine = {record.name: record for record in counted}
     for record in stated:
         other = mine.pop(record.name, None)
@@ -118,7 +116,7 @@ def _refuse_several_files(stated: Certificate) -> Iterator[Check]:
         yield Check("form", "several files", "one file", False)
 
 
-def list_told(stated: Certificate, policy: Policy, rows: int) -> Iterator[Check]:
+def list_uncounted(stated: Certificate, policy: Policy, rows: int) -> Iterator[Check]:
     """What cannot be recounted from the release alone; refuted where it contradicts itself."""
     if stated.left_out is not None:
         left = stated.left_out.rows
@@ -137,11 +135,11 @@ def list_told(stated: Certificate, policy: Policy, rows: int) -> Iterator[Check]
         if strange:
             yield Check(f"columns of {key}", "of the policy", f"{len(strange)} are not", False)
     earlier = stated.hashes.model_dump(include={"input", "hierarchies", "plan"})
-    told = {key: value for key, value in stated.to_json().items() if key not in COUNTED}
-    told |= {f"sha256 of the {key}": value for key, value in earlier.items() if value is not None}
-    for key, value in told.items():
+    others = {key: value for key, value in stated.to_json().items() if key not in COUNTED}
+    others |= {f"sha256 of the {key}": value for key, value in earlier.items() if value is not None}
+    for key, value in others.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield Check(key, text, TOLD, None)
+        yield Check(key, text, UNCOUNTED, None)
 
 
 def is_same(stated: JsonValue, counted: JsonValue) -> bool:

@@ -11,7 +11,7 @@ from tclose.policy.model import Policy
 from tclose.report.document import Folded, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.subject import Subject
 from tclose.verify.certificate import Certificate
-from tclose.verify.recheck import TOLD, Check
+from tclose.verify.recheck import UNCOUNTED, Check
 from tclose.version import VERSION
 
 
@@ -135,8 +135,8 @@ def make_attacks_section(subject: Subject) -> Section:
     if quiet:
         names = "; ".join(dict.fromkeys(name_attack(finding, subject) for finding in quiet))
         parts.append(Paragraph(f"{len(quiet)} attacks found nothing: {names}."))
-        told = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
-        parts.append(Folded("Attacks that found nothing, in detail", (Points(tuple(told)),)))
+        described = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
+        parts.append(Folded("Attacks that found nothing, in detail", (Points(tuple(described)),)))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
@@ -312,7 +312,7 @@ def make_method_section(subject: Subject) -> Section:
 
 def _write_check(check: Check, subject: Subject) -> tuple[str, str]:
     """Returns what is stated and counted; statements that cannot be counted are only internal."""
-    stated = check.stated if subject.internal or check.counted != TOLD else ""
+    stated = check.stated if subject.internal or check.counted != UNCOUNTED else ""
     return _shorten_number(stated), _shorten_number(check.counted)
 
 

@@ -7,9 +7,15 @@ from typing import Any
 from starlette.responses import Response
 
 from tclose.errors import UsageError
-from tclose.report.document import Folded, Paragraph, Part, Picture, Table
+from tclose.report.document import Folded, Paragraph, Part, Picture, Table, Tone
 from tclose.report.explanation import draw_flow, summarize_explanation
-from tclose.report.summaries import summarize_attacks, summarize_audit
+from tclose.report.summaries import (
+    FOUND_NOTHING,
+    FURTHER,
+    WORST_CLASSES,
+    summarize_attacks,
+    summarize_audit,
+)
 from tclose.studio.visit import Visit, is_whole, show
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import explain_class
@@ -37,12 +43,7 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     attacks = bench.attack()
     found = visit.get_result(attacks)
     if found is not None:
-        shown = summarize_attacks(found)
-        idle = [part for part in shown if _is_called(part, "What found nothing")]
-        idle += [part for part in shown if isinstance(part, Paragraph) and part.tone == "aside"]
-        values["attacks"] = [part for part in shown if part not in idle]
-        if idle:
-            values["attacks"].append(Folded("What found nothing, or could not be tried", (*idle,)))
+        values["attacks"] = fold_idle(summarize_attacks(found))
     waiting = attacks if found is None else None
     return visit.page("risk.html", command=command, waiting=waiting, **values)
 
@@ -52,17 +53,28 @@ def sort_parts(parts: list[Part]) -> tuple[list[Part], list[Part]]:
 
     The worst classes are in neither, because the page shows them with links.
     """
-    noted = [part for part in parts if isinstance(part, Paragraph) and part.tone == "note"]
-    aside = [part for part in parts if isinstance(part, Paragraph) and part.tone == "aside"]
-    measured = [part for part in parts if _is_called(part, "Also measured")]
+    noted, aside = (_list_with_tone(parts, tone) for tone in ("note", "aside"))
+    measured = [part for part in parts if _is_called(part, FURTHER)]
     gone = [*noted, *aside, *measured]
-    first = [part for part in parts if part not in gone and not _is_called(part, "Worst classes")]
+    first = [part for part in parts if part not in gone and not _is_called(part, WORST_CLASSES)]
     further: list[Part] = []
     if noted:
-        further.append(Folded(f"What was noticed ({len(noted)})", (*noted,)))
+        further.append(Folded(f"Notes ({len(noted)})", (*noted,)))
     if measured:
-        further.append(Folded("What was measured besides", (*measured, *aside)))
+        further.append(Folded(FURTHER, (*measured, *aside)))
     return first, further
+
+
+def fold_idle(parts: list[Part]) -> list[Part]:
+    """Folds the attacks that found nothing or could not be tried."""
+    idle = [part for part in parts if _is_called(part, FOUND_NOTHING)]
+    idle += _list_with_tone(parts, "aside")
+    shown = [part for part in parts if part not in idle]
+    return [*shown, Folded(f"{FOUND_NOTHING}, or could not be tried", (*idle,))] if idle else shown
+
+
+def _list_with_tone(parts: list[Part], tone: Tone) -> list[Part]:
+    return [part for part in parts if isinstance(part, Paragraph) and part.tone == tone]
 
 
 def _is_called(part: Part, caption: str) -> bool:
