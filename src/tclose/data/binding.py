@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags, Ints
-from tclose.data.cleaning import find_first_day, find_form
+from tclose.data.cleaning import find_form
 from tclose.data.encode.cells import (
     Cells,
     count_cells_within_limit,
@@ -27,7 +27,7 @@ from tclose.data.encode.columns import (
     widen_dictionary,
 )
 from tclose.data.encode.coverage import cover_classes
-from tclose.data.encode.labels import is_label, raw_values, read_interval
+from tclose.data.encode.labels import find_first_day, is_label, raw_values, read_interval
 from tclose.data.io.files import tells_gaps_from_texts
 from tclose.data.io.records import json_hash
 from tclose.data.source import Rows, Source
@@ -187,9 +187,7 @@ def resolve_columns(
 def _count(
     policy: Policy, source: Source, columns: Sequence[str], problems: list[Problem]
 ) -> Cells | None:
-    """The cells; if some row has no valid count, weight or person, plain rows are counted, so that
-    checks can go on.
-    """
+    """The cells; plain rows where some have no valid count, weight or person, to check the rest."""
     counting = policy.counting
     if counting is not None and counting[1] in source.columns:
         try:
@@ -306,9 +304,7 @@ class _Checker:
         return made
 
     def _hierarchy(self, name: str, wide: Dictionary | None = None) -> Hierarchy | None:
-        """The hierarchy of a column, if it has one, over these values or the observed ones; also
-        notes values that may not be missing.
-        """
+        """A column's hierarchy, over these values or the observed ones; notes forbidden gaps."""
         column = self.policy.columns[name]
         if column.missing == "forbid" and (lost := self.count_missing(name)):
             hint = 'correct them, or say missing = "value" or "any"'
@@ -330,7 +326,7 @@ class _Checker:
 
     def _has_unread(self, name: str, column: Column, labels: Sequence[str]) -> bool:
         """Whether values are not of the form that cleaning reads; notes how many."""
-        form = find_form(column)
+        form = find_form(column) if column.cleaning_keys else None
         odd = 0 if form is None else sum(not form.fits(label) for label in labels)
         if form is None or not odd:
             return False

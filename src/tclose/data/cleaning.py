@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose.data.encode.columns import NUMBER
-from tclose.data.encode.labels import is_label
+from tclose.data.encode.labels import find_first_day, is_label
 from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
 from tclose.errors import DataError, PolicyError, Problem, UsageError
 from tclose.plain import rows_text
@@ -35,11 +35,8 @@ types = pa.types
 
 def apply_cleanings(source: Source, policy: Policy) -> Source:
     """The table with its values cleaned as the policy says; as it is where that says nothing."""
-    rules = {
-        name: column
-        for name, column in policy.columns.items()
-        if column.cleaning_keys and name in source.columns and source.is_scalar(name)
-    }
+    names = [name for name in policy.cleaned if name in source.columns and source.is_scalar(name)]
+    rules = {name: policy.columns[name] for name in names}
     found = {name: _clean_column(source, name, rule) for name, rule in rules.items()}
     cleaned = {name: column for name, column in found.items() if column is not None}
     if not cleaned:
@@ -196,16 +193,3 @@ FORMS = (
 def find_form(column: ColumnCleaning) -> ReadForm | None:
     """The form that values of a column have once they are read; None where the policy has none."""
     return next((form for form in FORMS if getattr(column, form.key)), None)
-
-
-def find_first_day(value: str) -> str:
-    """The first day of a period that a date hierarchy's label names, or the value itself."""
-    if len(value) == 7 and value[5] == "Q":
-        return f"{value[:4]}-{3 * int(value[6]) - 2:02d}-01"
-    if len(value) == 7 and value[4] == "-":
-        return f"{value}-01"
-    if len(value) == 12 and value[4:8] == " to ":
-        return f"{value[:4]}-01-01"
-    if (len(value) == 4 and value.isdigit()) or (len(value) == 5 and value.endswith("0s")):
-        return f"{value[:4]}-01-01"
-    return value

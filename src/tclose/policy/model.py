@@ -265,6 +265,11 @@ class Policy(Displayable, PolicyRequirements):
         return tuple(name for name in self.quasi if self.columns[name].missing == "any")
 
     @property
+    def cleaned(self) -> tuple[str, ...]:
+        """The columns whose values are cleaned before they are counted."""
+        return tuple(name for name, column in self.columns.items() if column.cleaning_keys)
+
+    @property
     def counting(self) -> tuple[str, str] | None:
         """Role and name of the column that says what a row counts for; None if each counts 1."""
         return next(((role, name) for role in COUNTING for name in self.with_role(role)), None)
@@ -315,9 +320,7 @@ class Policy(Displayable, PolicyRequirements):
 
     @property
     def promise_files(self) -> tuple[str, ...]:
-        """The files about sensitive columns, whose values a release shows anyway. The hierarchy of
-        a quasi-identifier may list values of the table that its release hides.
-        """
+        """The files about sensitive columns; others may list values that the release hides."""
         columns = [self.columns[name] for name in self.sensitive]
         named = [each.hierarchy.file for each in columns if each.hierarchy]
         named += [each.distance.matrix for each in columns if each.distance]

@@ -121,15 +121,7 @@ def anonymize(
         refuse_given(bound, targets, population)
     target = target or wishes.target
     if isinstance(bound, TableSummary):
-        if target is not None:
-            raise UsageError(
-                "what columns tell about a target is counted in a table in one place only",
-                where="search.target",
-                hint="allow more cells in one place (--cells), or say search.weights instead",
-            )
-        if start_from is not None:
-            what = "a table in parts is not searched from a plan"
-            raise UsageError(what, where=START, hint="allow more cells in one place (--cells)")
+        refuse_parts(target, start_from)
         targets.refuse(bound.example(table.source), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
@@ -140,32 +132,33 @@ def anonymize(
     else:
         groups = find_earlier_groups(bound, given, given_key, job)
         task = GroupedTask.of_groups(groups, method or wishes.method, budget, target)
-    notes = [] if task.start is None else [task.start.note]
-    if task.method.takes_objective and not task.method.local:
-        notes += foresee_bare_columns(task.problem)
-    else:
-        notes += foresee_code_ranges(task)
-        notes += foresee_hidden_ranges(task)
-    job = replace(job, people=people, notes=(*foresee_one_class(task.problem), *notes))
+    job = replace(job, people=people, notes=tuple(foresee(task)))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))
     published = search_and_publish(job, task, on_cancel)
-    if isinstance(published, Unproven):
-        stricter = task.make_stricter()
-        if stricter is None:
-            return confirm(published)
+    if isinstance(published, Unproven) and (stricter := task.make_stricter()) is not None:
         if not (wishes.fallback if fallback is None else fallback):
             raise UsageError(published.reason, where=f"method {task.method.name}", hint=FALLBACK)
         published = search_and_publish(job, stricter, on_cancel)
     return confirm(published)
 
 
+def refuse_parts(target: str | None, start_from: Plan | None) -> None:
+    """Raises where a search was asked for that needs the whole table in one place."""
+    hint = "allow more cells in one place (--cells)"
+    if target is not None:
+        what = "what columns tell about a target is counted in a table in one place only"
+        hint += ", or say search.weights instead"
+        raise UsageError(what, where="search.target", hint=hint)
+    if start_from is not None:
+        what = "a table in parts is not searched from a plan"
+        raise UsageError(what, where=START, hint=hint)
+
+
 def search_and_publish(
     job: Job, task: SearchTask, on_cancel: Callable[[Outcome], bool]
 ) -> Release | Unproven:
-    """Searches, recodes, writes, recounts and certifies; `Unproven` if the recount fails, and then
-    no file is left.
-    """
+    """Searches, recodes, writes, recounts, certifies; `Unproven`, and no file, if it fails."""
     found = task.search()
     if found.stopped == "cancelled" and not on_cancel(found):
         raise nothing_kept()
@@ -181,10 +174,20 @@ def search_and_publish(
     return publish(job, draft, wants_nothing)
 
 
+def foresee(task: SearchTask) -> Iterator[str]:
+    """What a user should know of the release before it is searched for."""
+    yield from foresee_one_class(task.problem)
+    if task.start is not None:
+        yield task.start.note
+    if task.method.takes_objective and not task.method.local:
+        yield from foresee_bare_columns(task.problem)
+    else:
+        yield from foresee_code_ranges(task)
+        yield from foresee_hidden_ranges(task)
+
+
 def foresee_code_ranges(task: SearchTask) -> Iterator[str]:
-    """A note on codes, such as postcodes, that are generalized like numbers for want of a
-    hierarchy.
-    """
+    """Names codes, such as postcodes, that without a hierarchy are generalized like numbers."""
     known = task.bound.cells.dictionaries
     columns = () if task.problem.objective.stars else task.problem.columns
     codes = [
@@ -218,9 +221,7 @@ def foresee_hidden_ranges(task: SearchTask) -> Iterator[str]:
 
 
 def foresee_work(task: SearchTask, usual: Budget) -> Iterator[str]:
-    """A note on how long the search of a large table takes, if the default effort grew with the
-    table.
-    """
+    """Says how long the search takes where the default effort grew with the table."""
     budget, threads = task.budget, task.budget.count_threads()
     if budget.work > usual.work:
         cores = "1 core" if threads == 1 else f"{threads} cores"

@@ -57,9 +57,7 @@ class OpenTable:
         return bind(self.policy, self.source, self.problems, unknown_values=unknown_values)
 
     def bind_or_summarize(self) -> BoundTable | TableSummary:
-        """Binds the policy, or summarizes a table with too many cells for one place column by
-        column.
-        """
+        """Binds the policy, or summarizes a table that has too many cells for one place."""
         bound = bind_within_limit(self.policy, self.source, self.problems)
         return bound or summarize_table(self.policy, self.source, self.problems)
 
@@ -102,9 +100,10 @@ def open_table(
     source = open_source(data, reading, declared)
     if policy is None:
         checked = _name_columns(source, _split(quasi), _split(sensitive), thresholds)
-    if checked is not None:
+    if checked is not None and checked.release.formulas == "quote":
         source = unquote_formulas(source, checked)
-        source = source if is_clean else apply_cleanings(source, checked)
+    if checked is not None and checked.cleaned and not is_clean:
+        source = apply_cleanings(source, checked)
     progress("counting the classes")
     return OpenTable(checked, tuple(problems), source)
 
@@ -130,9 +129,7 @@ def population_for(data: Any, population: Any) -> Any:
 
 
 def supersets_for(data: Any) -> Sequence[SupersetRecord]:
-    """The supersets that a release's certificate names for (n, t)-closeness; empty for other
-    tables.
-    """
+    """The supersets that a release's certificate names for (n, t)-closeness; else none."""
     return (data.certificate.supersets or ()) if is_release(data) else ()
 
 
@@ -270,8 +267,7 @@ def _split(names: str | Sequence[str]) -> list[str]:
 def _name_columns(
     source: Source, quasi: list[str], sensitive: list[str], thresholds: Thresholds
 ) -> Policy:
-    """A policy for the columns that were named, with no promise but thresholds; the other columns
-    do not count."""
+    """A policy for the named columns, with no promise but thresholds; others do not count."""
     problems = [
         Problem(name, "the table has no such column", nearest(name, source.columns))
         for name in (*quasi, *sensitive)
@@ -296,9 +292,7 @@ def _name_columns(
 def _read_thresholds(
     thresholds: Thresholds, sensitive: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Reads thresholds such as "k=5,t=0.2": those of the table, and those of every sensitive
-    column.
-    """
+    """Reads thresholds such as "k=5,t=0.2" as those of the table and of sensitive columns."""
     texts = (
         [thresholds] if isinstance(thresholds, str) else [f"{n}={v}" for n, v in thresholds.items()]
     )

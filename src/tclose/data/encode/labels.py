@@ -62,6 +62,18 @@ def name_form(label: str, raw: frozenset[str], tree: Hierarchy | None) -> str:
     return "group" if is_group else "exact"
 
 
+def find_first_day(value: str) -> str:
+    """The first day of a period that a date hierarchy's label names, or the value itself.
+
+    >>> [find_first_day(value) for value in ("2021-Q2", "2020s", "2020 to 2024", "2021-03-05")]
+    ['2021-04-01', '2020-01-01', '2020-01-01', '2021-03-05']
+    """
+    if (found := PERIOD.match(value)) is None:
+        return value
+    year, month, quarter, _, decade = found.groups()
+    return f"{year or decade}-{int(month or 3 * int(quarter or 1) - 2):02d}-01"
+
+
 @dataclass(frozen=True)
 class Interval:
     """Numbers between two ends; None is no end."""
@@ -228,9 +240,7 @@ def _unquote(text: str) -> str:
 
 
 def _mask(label: str) -> str:
-    """A mask as a regular expression: a single trailing star matches any rest, other stars one
-    character.
-    """
+    """A mask as a regular expression: one last star matches any rest, others one character each."""
     if label.count("*") == 1 and label.endswith("*"):
         return re.escape(label[:-1]) + ".*"
     return "".join("." if character == "*" else re.escape(character) for character in label)
