@@ -11,7 +11,7 @@ from tclose.report.charts.colours import CLASS, INK, SOFT, TABLE
 from tclose.report.charts.plots import NARROW, WIDE
 from tclose.report.charts.svg import box, element, line, picture, shorten, text
 from tclose.report.document import Paragraph, Part, Picture, Table
-from tclose.verify.explanation import Explanation, Share, Step
+from tclose.verify.explanation import Explanation, Share, Step, merge_shares, merge_steps
 
 MOST_ROWS = 20
 ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a common middle"}
@@ -192,30 +192,14 @@ def draw_flow(why: Explanation, *, inline: bool = False) -> str:
 def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
     """Chooses as many values and moves as are legible; sums up other values, counts other moves."""
     shares = list(why.shares)
-    moves = [move for move in why.moves if move.source != move.target]
+    moves: Sequence[Step] = why.moves
     if len(shares) > MOST_VALUES:
-        shown = choose_shares(why, MOST_VALUES - 1)
-        kept = {share.value for share in shown}
-        rest = [share for share in shares if share.value not in kept]
-        in_class = sum((share.in_class for share in rest), start=rest[0].in_class * 0)
-        in_table = sum((share.in_table for share in rest), start=rest[0].in_table * 0)
-        shares = [*shown, Share(OTHERS, sum(share.rows for share in rest), in_class, in_table)]
-        moves = _gather_moves(moves, kept)
-    moves.sort(key=lambda move: -move.mass)
-    return shares, moves[:MOST_MOVES], max(0, len(moves) - MOST_MOVES)
-
-
-def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
-    """Merges the moves of values that are not shown."""
-    sums: dict[tuple[str, str], Step] = {}
-    for move in moves:
-        source = move.source if move.source in kept else OTHERS
-        target = move.target if move.target in kept else OTHERS
-        before = sums.get((source, target))
-        mass = move.mass + (before.mass if before else 0)
-        cost = move.cost + (before.cost if before else 0)
-        sums[source, target] = Step(source, target, mass, cost)
-    return [move for (source, target), move in sums.items() if source != target]
+        kept = {share.value for share in choose_shares(why, MOST_VALUES - 1)}
+        label = {each.value: each.value if each.value in kept else OTHERS for each in shares}
+        shares = sorted(merge_shares(shares, label), key=lambda share: share.value == OTHERS)
+        moves = merge_steps(moves, label)
+    ranked = sorted((m for m in moves if m.source != m.target), key=lambda move: -move.mass)
+    return shares, ranked[:MOST_MOVES], max(0, len(ranked) - MOST_MOVES)
 
 
 def _draw_legend(why: Explanation, hidden: int, top: float) -> Iterator[str]:

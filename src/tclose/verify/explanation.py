@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -190,8 +191,8 @@ def explain_class(
     shares = _shares(chosen, counts, table, _rows(classes, chosen, at, counts))
     if chosen.has_order and chosen.values > MANY:
         label = _name_ranges(chosen, table, ranges)
-        shares = _unite_shares(shares, label)
-        steps, moves = (_unite_steps(given, label) for given in (steps, moves))
+        shares = merge_shares(shares, label)
+        steps, moves = (merge_steps(given, label) for given in (steps, moves))
         notes.append(
             f"{chosen.values:,} values are shown in {len(shares)} ranges; the distance and the "
             "costs are those of the values themselves"
@@ -278,13 +279,15 @@ def _name_ranges(attribute: Attribute, table: Counts, ranges: int) -> dict[str, 
     return labels
 
 
-def _unite_shares(shares: tuple[Share, ...], label: dict[str, str]) -> tuple[Share, ...]:
-    """Shares of the ranges of values."""
+def merge_shares(shares: Sequence[Share], label: Mapping[str, str]) -> tuple[Share, ...]:
+    """Adds up the shares of values with the same label."""
     sums: dict[str, list[Share]] = {}
     for share in shares:
         sums.setdefault(label[share.value], []).append(share)
     return tuple(
-        Share(
+        some[0]
+        if len(some) == 1
+        else Share(
             name,
             sum(share.rows for share in some),
             sum((share.in_class for share in some), Fraction(0)),
@@ -294,8 +297,8 @@ def _unite_shares(shares: tuple[Share, ...], label: dict[str, str]) -> tuple[Sha
     )
 
 
-def _unite_steps(steps: tuple[Step, ...], label: dict[str, str]) -> tuple[Step, ...]:
-    """Merges steps between the same two ranges, adding up their masses and costs."""
+def merge_steps(steps: Sequence[Step], label: Mapping[str, str]) -> tuple[Step, ...]:
+    """Adds up the steps between the same two labels; a value without one stays as it is."""
     sums: dict[tuple[str, str], tuple[Fraction, Fraction]] = {}
     for step in steps:
         ends = (label.get(step.source, step.source), label.get(step.target, step.target))
