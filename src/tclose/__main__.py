@@ -11,9 +11,7 @@ CRASHED = 70
 
 
 def main() -> None:
-    """Runs the command line; exit code 70, not 1, where its modules cannot be imported, or an error
-    cannot even be reported.
-    """
+    """Runs the command line; exits with 70 where it cannot start or an error cannot be reported."""
     _open_closed_streams()
     try:
         from tclose.cli import main as run

@@ -197,9 +197,7 @@ class Release(Displayable):
 
     @property
     def headline(self) -> str:
-        """The number of rows and classes, and the loss; first of all, any fallback that replaced
-        the request.
-        """
+        """Rows, classes and loss, after any fallback that replaced the request."""
         lost = f", {rows_text(self.left_out)} left out" if self.left_out else ""
         instead = self.certificate.fallback
         return (

@@ -143,9 +143,7 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str
 
 
 def command_line() -> str:
-    """The command line as typed, for certificates, without passwords, queries (which contain
-    values) and folders (which contain user names).
-    """
+    """The typed command, for certificates: without passwords, queries or names of folders."""
     from tclose.data.io.paths import hide_passwords, is_query
 
     words = hide_passwords(sys.argv[1:])
@@ -340,7 +338,6 @@ def _report(error: TcloseError, *, as_json: bool) -> None:
 
 
 def _complain(text: str) -> None:
-    """A line on standard error. Where that cannot be written, the exit code says enough: failing
-    to say why would end with another one."""
+    """A line on standard error; if it cannot be written, the exit code says enough."""
     with suppress(OSError):
         stderr().print(text)

@@ -74,9 +74,7 @@ def audit(
 
 
 def _summarize_audit(audit: Audit, *, details: bool | None) -> list[Part]:
-    """The audit; values of classes are shown on a terminal only, since piped output may end in a
-    log.
-    """
+    """The audit, with values of classes on a terminal only: piped output may end in a log."""
     from tclose.report.document import Paragraph
     from tclose.report.summaries import summarize_audit
 

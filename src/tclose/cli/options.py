@@ -278,8 +278,7 @@ ReadingOptions = Annotated[Reading, Group(read_files)]
 
 
 def refuse_taken(paths: Iterable[object], *, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Raises where a file to be written is an input; or, unless forced, is there already or its
-    folder is not."""
+    """Raises where an output is an input; unless forced, where it exists or its folder does not."""
     from tclose.data.io.files import refuse_overwriting
 
     read = tuple(inputs)

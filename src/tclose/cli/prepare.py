@@ -192,9 +192,7 @@ def init(
 
 
 def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
-    """Asks the questions one by one; an empty answer, or the end of the input, leaves a question
-    open.
-    """
+    """Asks the questions one by one; an empty answer or the end of the input leaves one open."""
     answers: dict[tuple[str, str], str] = {}
     for question in questions:
         if answers.get((question.column, "role"), "quasi") not in ("quasi", "sensitive"):

@@ -75,9 +75,7 @@ left='about 10 s of work left')
 
 
 class Display:
-    """Progress on a terminal, with Ctrl-C as a request to stop; silent if the output is not a
-    terminal.
-    """
+    """Progress on a terminal, with Ctrl-C as a request to stop; elsewhere nothing is shown."""
 
     def __init__(self, console: Console, steps: Sequence[str], *, quiet: bool) -> None:
         self.story, self.console, self.is_quiet = Story(steps), console, quiet

@@ -271,9 +271,7 @@ def _belong_together(found: Alignment, linked: LinkedRows) -> bool:
 
 
 def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> bool:
-    """Whether linked rows have the same sensitive values, allowing for values that the policy hides
-    or groups.
-    """
+    """Whether linked rows have equal sensitive values, apart from hidden or grouped ones."""
     for name, mine in first.attributes.items():
         theirs = second.attributes[name]
         value = first.classes.cell_codes[name][linked.first]

@@ -1,6 +1,4 @@
-"""Recognizes dates by the common forms in which they are written; nothing here returns a value that
-is no date.
-"""
+"""Recognizes dates by the common forms in which they are written; returns only what is a date."""
 
 from __future__ import annotations
 

@@ -143,9 +143,7 @@ def write_by_engine(
     check: Callable[[Source], T],
     reading: Reading = AS_FOUND,
 ) -> T:
-    """Like `write_rows`, for a Parquet file that the table's own engine writes
-    (`Source.can_write`).
-    """
+    """Like `write_rows`, for a Parquet file that the table's engine writes itself (`can_write`)."""
 
     def write(part: Path) -> T:
         source.write(translation, part)

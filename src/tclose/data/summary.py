@@ -108,9 +108,7 @@ class TableSummary:
         }
 
     def example(self, source: Source | None = None) -> BoundTable:
-        """One cell, bound like a table, for checks that depend on values only and not on counts. It
-        has the source of the table, if there is one.
-        """
+        """One cell, bound like a table, for checks that depend on values and not on counts."""
         codes = {name: np.zeros(1, dtype=np.int64) for name in self.cell_columns}
         cells = Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64))
         if self.counting is None:
@@ -146,9 +144,7 @@ class TableSummary:
         return replace(self.bound(made), further=(name,))
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
-        """The codes of the values of some cells in the whole table; of all columns, or of those
-        given.
-        """
+        """The codes that cells' values have in the whole table, in all columns or those given."""
         codes = {}
         for name in columns or self.cell_columns:
             codes[name], unknown = look_up_codes(self.dictionaries[name], table.column(name))
@@ -210,9 +206,7 @@ def encode_persons(column: pa.ChunkedArray) -> tuple[Dictionary, Ints]:
 
 
 def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> RowCounting:
-    """Counts all rows of a table by value of each sensitive attribute; in parts where the engine
-    keeps them, since there may be as many persons as rows.
-    """
+    """Counts all rows by value of each sensitive attribute, in parts: persons may be many."""
     numbers: Counts | None = None
     if role == "weight":
         own, numbers = read_weights(replace(source, max_cells=max(source.max_cells, VALUES)), name)
@@ -258,9 +252,7 @@ def _weigh_values(
 
 
 def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> PartCounts:
-    """The rows without a person, the persons, and the persons with each value, in a part that has
-    all rows of its persons.
-    """
+    """Rows without a person, persons, and persons with each value, in a part of whole persons."""
     own, who = encode_persons(table.column(name))
     lost = int(table.column(ROWS).to_numpy()[who == own.known].sum())
     values = {}

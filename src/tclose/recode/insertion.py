@@ -92,9 +92,7 @@ def _insert_by_levels(
     population: Cells | None,
     own: Ints | None,
 ) -> tuple[Recoding, Applied]:
-    """Assigns rows by levels, and repeats while classes are held back: that changes the
-    distribution that the others are compared with.
-    """
+    """Assigns rows by levels, again while classes are held back: distributions change then."""
     recoding = recode_by_levels(bound, plan.columns, levels)
     label = recoding.label if own is None else np.where(own < 0, -1, recoding.label)
     while (failing := find_failing_cells(bound, population, label, recoding.released)).any():

@@ -27,9 +27,7 @@ class NumberLine:
 
     @classmethod
     def read(cls, released: Sequence[str | None], values: Sequence[str]) -> NumberLine:
-        """Reads the ends of released intervals, and the released values that are numbers of the
-        same kind.
-        """
+        """Reads the ends of released intervals, and released values that are such numbers."""
         ends = [end for pair in list_ends(released) for end in pair]
         unit = find_unit(ends)
         found = {text: find_position(text, unit) for text in (*ends, *values)}

@@ -174,9 +174,7 @@ class Plan(VersionedRecord):
         return "cuts" if self.cuts else "classes"
 
     def tie_to(self, output: str | None, before: str | None = None) -> Plan:
-        """Returns the plan with the hash of its release, replacing the hash `before`; unchanged if
-        the plan belongs to another release.
-        """
+        """The plan with the hash of its release in place of `before`; of another one as it is."""
         if self.provenance is None or self.provenance.output != before:
             return self
         made = self.provenance.model_copy(update={"output": output})

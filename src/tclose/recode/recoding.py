@@ -47,9 +47,7 @@ def recode_classes(bound: BoundTable, quasi: Quasi, label: Ints, how: str = "loc
 
 
 def _widen_borders(bound: BoundTable, recoding: Recoding) -> Recoding:
-    """Widens the ends of intervals to the multiples that the policy states, and recomputes the
-    loss.
-    """
+    """Widens intervals to the multiples that the policy states, and recomputes the loss."""
     steps = {name: bound.policy.columns[name].borders for name in bound.classes.quasi}
     if not any(steps.values()):
         return recoding

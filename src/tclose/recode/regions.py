@@ -57,9 +57,7 @@ def _divide(
     cuts: Sequence[PlanNode], column: str, whole: Region,
     split: Callable[[PlanCut, Region], tuple[Region, Region]],
 ) -> list[Region]:  # fmt: skip
-    """The part of a column's values that belongs to each node of the cuts; children come after
-    parents.
-    """
+    """The part of a column's values that belongs to each node of the cuts, parents first."""
     regions = [whole] * len(cuts)
     for at, step in enumerate(cuts):
         if isinstance(step, PlanCut):

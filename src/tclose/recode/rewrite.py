@@ -141,9 +141,7 @@ class TranslatedRows(ReleasedRows):
 
 @dataclass(frozen=True)
 class Rewriter(ReleasedRows):
-    """Rewrites the rows of a table as those of its release; docs/reference/release.md lists what
-    changes.
-    """
+    """Rewrites the rows of a table as those of its release; see docs/reference/release.md."""
 
     bound: BoundTable
     rows: Rows

@@ -161,9 +161,7 @@ class Shape:
         return np.where(self.anything, 1.0, loss)
 
     def write(self, before: Shape, words: Released) -> Released:
-        """The released value of every class; a class that covers the same values as before keeps
-        its text.
-        """
+        """The released value of every class; one that covers the same values keeps its text."""
         values = list(words.values)
         for at in np.flatnonzero(self.differs_from(before)).tolist():
             values[at] = self._write_class(at)

@@ -236,8 +236,7 @@ class MaskedSensitive:
     def make(
         cls, bound: BoundTable, level: Ints | Mapping[str, Ints], *, hide: bool
     ) -> MaskedSensitive:
-        """Hides every cell whose level is not 0, or generalizes it to that level; of all attributes
-        alike, or of each that has levels of its own."""
+        """Hides or generalizes the cells whose level is not 0, of all attributes or each alone."""
         masks = {}
         dictionaries, codes = dict(bound.cells.dictionaries), dict(bound.cells.codes)
         for name, attribute in bound.attributes.items():

@@ -69,9 +69,7 @@ def tabulate_fragments(found: FragmentMatrix) -> Table:
 def draw_matrix(
     found: FragmentMatrix, *, captions: Sequence[str] = (), inline: bool = False
 ) -> str:
-    """Draws the matrix as shaded elements, fragments outlined; the longer side is horizontal.
-    Without captions, bounds and classes are named.
-    """
+    """Draws shaded elements and outlined fragments, the longer side horizontal."""
     turned = found.counts.shape[0] > found.counts.shape[1]
     counts = found.counts.T if turned else found.counts
     names = found.names[::-1] if turned else found.names

@@ -1,6 +1,4 @@
-"""What can be said of a promise before any search: whether it can be kept, and how large classes
-must be.
-"""
+"""Whether a promise can be kept, and how large classes must be, before any search."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class Feasibility:
 
 
 def assess_feasibility(problem: SearchProblem, suppression: Fraction) -> Feasibility:
-    """Finds every promise and limit that no release of the table can keep, with the best it could
-    keep.
-    """
+    """Finds the promises and limits that no release can keep, with the best it could keep."""
     hint = "promise no more than that, or leave the promise out"
     problems = [
         Problem("policy", f"no release can keep this promise: {reason}", hint)

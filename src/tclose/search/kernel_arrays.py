@@ -172,9 +172,7 @@ def count_slots(constraints: Constraints, weights: Ints) -> Ints:
 
 
 def _whole_slots(constraints: Constraints, constraint: Constraint) -> tuple[int, int]:
-    """The slots whose sum is the denominator of a share: all persons, or the total weight of an
-    attribute.
-    """
+    """The slots that add up to the denominator of a share: all persons, or all weight."""
     base, field = constraints.base, constraints.fields[constraint.field]
     if field.mass is None:
         return 0, 0
@@ -320,8 +318,7 @@ def _set_threshold(row: np.void, constraint: Constraint, tree: _Tree, total: int
 
 
 class TableArrays:
-    """The memory that a `CodedTable` reads (`kernels.base.table`). Orders along the sensitive
-    values are for stratified splits only."""
+    """The memory that a `CodedTable` reads; `ordered` adds orders for stratified splits."""
 
     def __init__(
         self,

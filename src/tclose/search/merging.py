@@ -123,9 +123,7 @@ def merge_refused(
 
 
 def merge_refused_groups(problem: SearchProblem, label: Ints) -> Ints:
-    """The partition with failing groups merged in pairs, the last odd one with twice as many others
-    each time; for groups whose quasi-identifiers do not matter.
-    """
+    """Merges failing groups in pairs, the odd one with ever more others."""
     many = 1
     while (broken := problem.find_failing(label)).any():
         if len(broken) == 1:

@@ -106,8 +106,7 @@ def split_by_requirements(tree: SplitTree, problem: SearchProblem, clock: Clock)
 def _choose_cut(
     tree: SplitTree, cells: Ints, problem: SearchProblem, clock: Clock
 ) -> tuple[int, int] | None:
-    """The best cut of a node that every requirement accepts: a column, and the highest code on the
-    left (relaxed: how many cells go there)."""
+    """The best cut that every requirement accepts: a column, and where its left part ends."""
     step = "cutting, judged by the requirements"
     if clock.is_over(step):
         return None

@@ -175,9 +175,7 @@ class Clock:
 
     @property
     def _late(self) -> float:
-        """The share of the time that has passed. If only work is limited it is 0 until all time is
-        up, so that the clock does not influence how the work is divided.
-        """
+        """The share of the time that has passed; 0 until time is up where only work is limited."""
         late = self.used / max(self.budget.time, 1e-9)
         return late if self.budget.seconds is not None or late >= 1.0 else 0.0
 

@@ -128,9 +128,7 @@ class SearchProblem:
         return np.array([float(weight / mean) for weight in each])
 
     def cost(self, label: Ints) -> float:
-        """The quantity that a search minimizes: the weighted loss, plus more than any loss for rows
-        in classes that are wider than allowed.
-        """
+        """What a search minimizes: the weighted loss, and more than any loss for rows too wide."""
         report = self.loss(label)
         cost = report.overall
         if self.objective.weights:
@@ -188,9 +186,7 @@ class SearchProblem:
         table.constraints.arrays.refer_to(count_slots(self.constraints, weights))
 
     def part(self, cells: Ints) -> SearchProblem:
-        """A problem of some of the cells. Its classes are compared with the whole table, so the
-        requirements themselves cannot judge it.
-        """
+        """Some of the cells, compared with the whole table; only constraints judge them."""
         return replace(
             self,
             codes=self.codes[cells],
@@ -225,8 +221,7 @@ class SearchProblem:
     def choose_supersets(
         self, label: Ints, natural: Sequence[Ints] = (), climbs: Climbs = None
     ) -> NamedSupersets:
-        """For each promise of (n, t)-closeness, a superset for every class that has one among some
-        (each given by its classes), or along the levels of a full-domain recoding."""
+        """By promise of (n, t)-closeness, a superset for every class that has one among some."""
         classes, _ = self._propose(label)
         found = {}
         for requirement in self.constraints.requirements:
@@ -236,9 +231,7 @@ class SearchProblem:
         return found
 
     def measure(self, requirement: Requirement, label: Ints | None = None) -> Measurement | None:
-        """What a partition attains in a requirement; by default the whole table as one class. None
-        if that does not follow from its classes.
-        """
+        """What a partition attains, by default one class; None if its classes do not say."""
         label = np.zeros(self.n_cells, dtype=np.int64) if label is None else label
         classes, proposal = self._propose(label)
         found = evaluate([requirement], classes, proposal=proposal)
@@ -261,9 +254,7 @@ class SearchProblem:
         return self.objective.stars and self.constraints.whole_columns
 
     def _code_stars(self, cells: Ints, label: Ints, count: int) -> Iterator[Ints]:
-        """By column, the code of the released value of every class: its value, or the code after
-        all values for a star.
-        """
+        """By column, the code that each class is released as; after all values: a star."""
         for column, codes in zip(self.columns, self.codes[cells].T, strict=True):
             low, high = ends(codes, label, count, column.values)
             yield np.where(low == high, low, column.values)
@@ -290,9 +281,7 @@ class SearchProblem:
 
     @cached_property
     def _tuples(self) -> tuple[Ints, Ints, dict[str, Counts]]:
-        """The combination of sensitive values of each cell as one number, a cell that has each, and
-        the rows and weights (if any) of each in the table.
-        """
+        """Each cell's sensitive tuple, a cell of each tuple, and its rows and weight."""
         label, first = np.zeros(self.n_cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
         if self.classes.attributes:
             label, first = group_codes(list(self.sensitive.T))
@@ -335,8 +324,7 @@ def _regroup(classes: Classes, owner: Ints, count: int) -> Classes:
 def problem_of(
     bound: BoundTable, population: Cells | None = None, target: str | None = None
 ) -> SearchProblem:
-    """The search problem of a table that its policy is bound to, for the policy's target if no
-    other is named."""
+    """The search problem of a bound table, for the policy's target if no other is named."""
     quasi, classes, search = code_quasi(bound), bound.classes, bound.policy.search
     if classes.persons is not None and classes.persons.are_rows(bound.cells.rows):
         classes = replace(classes, persons=None)  # who has one row each is counted as rows

@@ -242,8 +242,7 @@ def _may_be_apart(problem: SearchProblem, parts: list[Ints]) -> bool:
 
 
 def make_region_problem(problem: SearchProblem, cells: Ints) -> SearchProblem:
-    """A region as a problem of its own: (n, t)-closeness is closeness to the region, and everything
-    else is judged against the whole table."""
+    """A region as a problem of its own, close to itself; other promises see the table."""
     part = problem.part(cells)
     made, masses = part.constraints, problem.constraints.masses(problem.rows)
     fields = [

@@ -1,6 +1,4 @@
-"""Notes on a table beside its requirements, and columns of a release that the policy does not
-allow.
-"""
+"""Notes on a table beside its requirements, and columns that its policy does not allow."""
 
 from __future__ import annotations
 

@@ -46,9 +46,7 @@ class Hashes(Record):
     def of(
         cls, policy: Policy, output: str | None = None, files: dict[str, str] | None = None
     ) -> Hashes:
-        """Those of the policy, of the files that it names for sensitive columns and that are here,
-        and of what was written.
-        """
+        """Of the policy, the files about sensitive columns that are here, and what was written."""
         places = {name: policy.base / name for name in policy.promise_files}
         found = {name: file_hash(place) for name, place in places.items() if place.is_file()}
         return cls(
@@ -311,8 +309,7 @@ class Certificate(Origin, CertifiedCounts):
 def certify(
     audit: Audit, policy: Policy, origin: Origin, output: str | None = None, *, sizes: bool = True
 ) -> Certificate:
-    """The certificate of a release that was counted; `origin` says how it came about, and `output`
-    is its hash."""
+    """The certificate of a counted release, of its origin and the hash of its `output`."""
     stated = policy.to_json()
     return Certificate(
         holds=audit.holds is True,

@@ -53,9 +53,7 @@ class SpecialUniques:
 
 
 def find_table_uniques(bound: BoundTable, most_looks: int) -> SpecialUniques | None:
-    """The special uniques of a table; None if it has one column, or more classes × sets of columns
-    than there may be looked at.
-    """
+    """The special uniques of a table; None for one column, or where they are too many to seek."""
     classes, columns = bound.classes, len(bound.classes.quasi)
     most = min(MOST_COLUMNS, columns - 1)
     looks = classes.count * sum(comb(columns, size) for size in range(1, most + 1))

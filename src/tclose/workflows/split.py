@@ -81,9 +81,7 @@ class Split:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What this form of release does not protect, and what its tables reveal when they are
-        joined.
-        """
+        """What this form of release does not protect, and what its joined tables reveal."""
         return (*CAVEATS[self.form], *(finding.sentence for finding in self.findings))
 
     def __str__(self) -> str:

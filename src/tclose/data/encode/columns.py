@@ -175,9 +175,7 @@ def _refuse_untellable(kind: pa.DataType, name: str, ends: list[int]) -> None:
 
 
 def _refuse_too_fine(column: pa.ChunkedArray, name: str) -> None:
-    """Raises for moments finer than a microsecond if pandas, which alone can represent them, is not
-    installed.
-    """
+    """Raises for times finer than a microsecond where pandas is missing, which they need."""
     if not pa.types.is_timestamp(column.type) or column.type.unit != "ns":
         return
     try:
@@ -338,8 +336,7 @@ def _number_masks(
     groups: Sequence[str],
     hierarchy: Hierarchy | None,
 ) -> tuple[Ints, tuple[Ints, ...]]:
-    """For every dictionary code the number of its mask, a missing value last; and for every mask
-    the places of the values below it, all of them for a missing value."""
+    """The mask of every dictionary code, and the places of the values below every mask."""
     number = {label: at for at, label in enumerate(groups)}
     code = [number.get(label, -1) for label in dictionary.labels]
     members = []
@@ -383,8 +380,7 @@ def read_reference(column: Column, name: str, base: Path) -> dict[str, Fraction]
 def widen_dictionary(
     dictionary: Dictionary, name: str, shares: Mapping[str, Fraction] | None
 ) -> tuple[Dictionary, dict[str, Fraction] | None]:
-    """The dictionary with all values that a reference has a share of, and the shares by the labels
-    that it writes."""
+    """Adds the values that only the reference has; also its shares by the column's labels."""
     if shares is None:
         return dictionary, None
     known = {*dictionary.labels, MISSING}
@@ -433,9 +429,7 @@ def _count_values(count: int) -> str:
 def _ordering(
     name: str, column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None, *, natural: bool
 ) -> tuple[str, ...]:
-    """The column's values from first to last: as declared, along the hierarchy, or in natural
-    order.
-    """
+    """The values from first to last: as declared, along the hierarchy, or in natural order."""
     labels = dictionary.labels
     declared: Sequence[str] | None = column.order
     if declared is None and hierarchy is not None:

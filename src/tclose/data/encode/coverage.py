@@ -234,9 +234,7 @@ class _Reader:
         return self._join_runs(np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist())
 
     def _point(self, label: str) -> list[Run]:
-        """The place of a number that is formatted differently in the original, or is a class's
-        central value.
-        """
+        """The place of a number written differently in the original, or of a central value."""
         at = self._number(label)
         if at is None:
             return []
@@ -327,9 +325,7 @@ class Covering:
 
     @cached_property
     def grid(self) -> BoxGrid:
-        """The classes worth trying for a row, looked up by its places in the one or two most
-        selective columns.
-        """
+        """An index from a row's places in one or two columns to the classes that may cover it."""
         values = np.array([column.values for column in self.columns])
         order = np.argsort(self.width().mean(axis=0) / np.maximum(values, 1), kind="stable")
         first, second, n_second = int(order[0]), -1, 1

@@ -32,9 +32,7 @@ class GeneralizationLimit:
 
     @classmethod
     def of(cls, column: Column, tree: Hierarchy | None) -> GeneralizationLimit | None:
-        """The limit that the policy states for a column, if any; it must suit the column
-        (`refuse_limit`).
-        """
+        """The limit that the policy states for a column, if any; see also `refuse_limit`."""
         if column.exact:
             return cls("exact", tree=tree)
         if column.max_level is not None:

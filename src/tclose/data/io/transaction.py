@@ -63,9 +63,7 @@ def write_together(first: object = None, *others: object) -> Iterator[None]:
 
 
 def write_part(path: str | Path, write: Callable[[Path], T], *, is_folder: bool = False) -> T:
-    """Calls `write` on a new file or folder, which appears together with the others of the
-    transaction.
-    """
+    """Calls `write` on a new file or folder, which appears with the others of the transaction."""
     target = Path(os.path.realpath(path))
     with write_together(target), _explain(path):
         transaction = _active.get()
@@ -84,9 +82,7 @@ def find_part(path: object) -> Path | None:
 
 
 def switch_now() -> None:
-    """Moves the files written so far to their places at once, for files that belong to a table
-    which is already in its database.
-    """
+    """Moves the files into place at once, where their table is in its database already."""
     transaction = _active.get()
     if transaction is not None:
         with _explain(transaction.first):
@@ -120,9 +116,7 @@ class FileTransaction:
         return self.locks[self.first]
 
     def lock(self, target: Path) -> None:
-        """Takes the lock of a file, where there is a folder for it; raises where another process
-        has it.
-        """
+        """Locks a file whose folder exists; raises where another process has the lock."""
         if target != self.first and target not in self.locks:
             if self.first not in self.locks:
                 return
@@ -242,9 +236,7 @@ class FileTransaction:
             self._free(target)
 
     def _free(self, target: Path) -> None:
-        """Removes a lock. First gone, then free: nobody can get the lock of a file that is about
-        to go.
-        """
+        """Removes a lock, then frees it: nobody can get the lock of a file that is about to go."""
         place = _journal_of(target)
         with suppress(OSError):
             if _is_file(place, self.locks[target]):
@@ -259,9 +251,7 @@ class FileTransaction:
             self.folders.pop(target)
 
     def _recover(self, journal: IO[bytes]) -> None:
-        """Completes the moves that a killed process had decided on, or else removes what it had
-        written.
-        """
+        """Completes the moves that a killed process had decided on; removes the others."""
         content = journal.read()
         entries = [_parse(line) for line in content.splitlines(keepends=True) if line != DECIDED]
         known = [(target, folder) for target, folder in filter(None, entries) if _is_own(folder)]
@@ -330,9 +320,7 @@ def _private_folder(target: Path, mark: str) -> Path:
 
 
 def _parse(line: bytes) -> tuple[Path, Path] | None:
-    """Reads a line of the journal: a target and the private folder beside it; None if the line is
-    incomplete.
-    """
+    """A line of the journal: a target and its private folder; None if the line is incomplete."""
     try:
         name, mark = json.loads(line)
         target = Path(name)
@@ -344,9 +332,7 @@ def _parse(line: bytes) -> tuple[Path, Path] | None:
 
 
 def _refuse_foreign(file: IO[bytes], place: Path) -> None:
-    """Raises if another user made the journal, which decides what is moved and removed, or if it is
-    a link to a file of this user, which would be emptied.
-    """
+    """Raises if the journal, which says what is moved and removed, is another user's or a link."""
     known = os.fstat(file.fileno())
     if os.name == "posix" and (known.st_uid != os.geteuid() or known.st_nlink > 1):
         what = "a journal of another user, or a link, is in the way"

@@ -36,9 +36,7 @@ ROW, UNION = 2e-6, 2e-9
 
 
 def split_into_rows(problem: SearchProblem) -> SearchProblem:
-    """The problem with every cell split into single rows, so that equal rows may be in different
-    classes. Its release then has to assign the rows of one cell to several classes.
-    """
+    """The problem with every cell split into single rows, which may go to different classes."""
     order = np.repeat(np.arange(problem.n_cells), problem.rows)
     single = problem.reorder(order)
     ones = np.ones(len(order), dtype=np.int64)
@@ -87,8 +85,7 @@ class Construction(LocalSearch):
         return np.repeat(order, self.problem.rows[order])
 
     def choose_reach(self, buckets: int, share: float) -> int:
-        """How many neighbours on the curve to look at, so that a share of the budget suffices.
-        Looking at all costs half a bucket for each row."""
+        """How many neighbours on the curve to look at within a share of the budget."""
         rows = self.problem.n_rows
         if not self.polish:
             return rows
@@ -102,8 +99,7 @@ class Construction(LocalSearch):
         self.fill_from_buckets(step, fragment[self.closeness.tuple_of][self.cell], quotas, reach)
 
     def order_rows(self, rank: Ints) -> Ints:
-        """The rows by the rank of their tuples; equal ones by turns along the curve, so that every
-        run of them has records everywhere."""
+        """The rows by the rank of their tuples; equal ones by turns along the curve."""
         key = rank[self.closeness.tuple_of][self.cell]
         return np.lexsort([np.arange(len(key)) * GOLDEN % 1.0, key])
 
@@ -132,8 +128,7 @@ class Construction(LocalSearch):
             many = max(1, min(classes, many * CHUNK // max(looks, 1)))
 
     def merge_classes(self, label: Ints, merge: Merge = merge_failing) -> Ints:
-        """The classes of rows as classes of cells, merged where they fail. Each cell goes to the
-        class with most of its rows."""
+        """The classes of cells, each in that of most of its rows, merged where they fail."""
         self.spend(ROW * len(label))
         whole = number_classes(join_rows(label, self.cell, self.problem.n_cells))
         return merge(whole, self.curve, self.table, self.is_hurried).label

@@ -54,9 +54,7 @@ class Fragment:
 
 @dataclass(frozen=True)
 class MatrixBounds:
-    """Bounds on the distance of classes that take from each fragment in proportion, for both
-    attributes.
-    """
+    """Bounds on the distance of classes in proportion to the fragments, for both attributes."""
 
     published: tuple[Fraction, Fraction]
     corrected: tuple[Fraction, Fraction]

@@ -40,9 +40,7 @@ LARGEST_STATE = 200_000_000
 def gather_classes(
     made: Construction, *, exchanges: bool = False, merge: Merge = merge_failing
 ) -> None:
-    """Builds classes of near records, optionally exchanging records until each class is close, and
-    merges classes that fail.
-    """
+    """Builds classes of near records, exchanges records if asked, and merges classes that fail."""
     rows, slots = made.problem.n_rows, made.table.constraints.n_slots + 1
     k = min(max(made.k, rows * slots // LARGEST_STATE + 1), rows)
     block = choose_block_size(made, k)

@@ -67,9 +67,7 @@ def _list_parts(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
 
 
 def retune(problem: SearchProblem, t: Fraction | None, k: int | None) -> SearchProblem:
-    """The problem with another t or k. With several promised t, all change in proportion to the
-    largest. None keeps the policy's value.
-    """
+    """The problem with another t, in proportion if several are promised, or k; None: as it is."""
     parts = iter(_list_parts(problem))
     requirements, sized = [], False
     for requirement in problem.constraints.requirements:

@@ -42,8 +42,7 @@ the box can be tagged."""
 def optimal(
     problem: SearchProblem, budget: Budget, *, reference: Reference = "released"
 ) -> Outcome:
-    """The full-domain generalization with the least loss. Reference "table" is only to compare with
-    tools that reckon so, not to publish."""
+    """The full-domain generalization with the least loss; "table" is for comparisons only."""
     search = _Search(Domain(problem, Clock(budget), reference=reference))
     search.run()
     search.prefer_finer()
@@ -92,9 +91,7 @@ class _Search:
         self.finished = self._given_up >= self.least
 
     def prefer_finer(self) -> None:
-        """Steps down while a finer node loses no more: `672**` is more informative than `*` even
-        where all codes begin so.
-        """
+        """Steps down while a finer node loses no more: `672**` tells more than `*` does."""
         node = None
         while node != self.best and self.best is not None:
             node = self.best
@@ -108,8 +105,7 @@ class _Search:
                     break
 
     def _raise(self) -> None:
-        """Columns below their lowest level that holds with all others at their highest can hold
-        nowhere: the first box begins above."""
+        """The first box begins where columns hold with all others at their highest level."""
         low, high = self.domain.lattice.low, self.domain.lattice.high
         lowest = list(low)
         for at in range(len(low)):
@@ -136,9 +132,7 @@ class _Search:
             self._push(low, high, swept=lowest == 0, floor=floor)
 
     def _holds(self, node: Levels) -> bool:
-        """Whether a node, and so every coarser one, keeps the inherited requirements; tags it if
-        not.
-        """
+        """Whether a node, and so every coarser one, keeps the inherited requirements."""
         verdict = self._look(node, bounding=not self.inherited)
         held = verdict.feasible if self.inherited else verdict.lost <= self.domain.room
         if not held:

@@ -103,8 +103,7 @@ class Roller:
         self._keep(_Kept(self._raw.levels, self._node.made.copy()))
 
     def look(self, levels: Levels, *, bounding: bool = False) -> NodeVerdict:
-        """Groups and judges a node. Where `bounding`, a failing node is judged until finer nodes
-        are known to fail as well."""
+        """Groups and judges a node; `bounding` also asks whether all finer nodes fail."""
         self._effort = 0.0
         self.looks += 1
         verdict = (

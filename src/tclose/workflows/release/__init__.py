@@ -1,3 +1,1 @@
-"""Publishing a release: proposes it part by part if the table is too large for one place, writes
-it, recounts it and certifies it.
-"""
+"""Publishes a release: searches it, in parts if it is large, writes, recounts and certifies it."""

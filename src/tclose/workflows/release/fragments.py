@@ -106,9 +106,7 @@ def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> Non
 
 
 def _share(budget: Budget, fragments: int) -> Budget:
-    """The budget of one fragment's search. It is sent to other processes, so it reports no
-    progress.
-    """
+    """The budget of one fragment, which other processes use: it reports no progress."""
     seconds = None if budget.seconds is None else budget.seconds / fragments
     effort = None if budget.effort is None else budget.effort / fragments
     if seconds is None and effort is None:

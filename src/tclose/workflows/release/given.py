@@ -95,9 +95,7 @@ class EarlierGroups:
 
 @dataclass(frozen=True)
 class GroupedTask(SearchTask):
-    """A search whose classes stay within groups of people who share a class in every earlier
-    release.
-    """
+    """A search within the groups of people who share a class in every earlier release."""
 
     groups: EarlierGroups = field(kw_only=True)
 
@@ -171,9 +169,7 @@ class GroupedTask(SearchTask):
         return kept
 
     def draft(self, pseudonyms: Pseudonyms, outcome: Outcome, recoding: Recoding) -> Draft:
-        """The draft with a record of its groups, and no plan: a plan could not keep the groups'
-        promise.
-        """
+        """The draft with a record of its groups, and no plan: it could not keep their promise."""
         draft, given = super().draft(pseudonyms, outcome, recoding), self._judge(recoding)
         origin = draft.origin.model_copy(update={"given": given})
         assert isinstance(draft.rows, Rewriter)
@@ -278,9 +274,7 @@ def find_earlier_groups(
 
 
 def _link_by_order(bound: BoundTable, other: BoundTable) -> Ints:
-    """The class of each row in a release of the same rows, linked by their order or by their
-    values.
-    """
+    """The class of each row in a release of the same rows, linked by order or by values."""
     if other.cells.n_rows == bound.cells.n_rows:
         is_order_kept = bound.policy.release.rows == "keep"
         label = align(bound, other, is_order_kept=is_order_kept).find_classes()

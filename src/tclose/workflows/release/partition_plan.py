@@ -113,9 +113,7 @@ class PartitionPlan:
 
     @classmethod
     def of(cls, sketch: CellSketch, snapped: pa.Table, size: int) -> PartitionPlan:
-        """Splits the snapped cells into parts, and assigns the parts that have more than `size`
-        cells.
-        """
+        """Splits snapped cells into parts; assigns parts of more than `size` cells to fragments."""
         summary = sketch.summary
         codes = {name: snapped.column(name).to_numpy() for name in summary.cell_columns}
         number = snapped.column(CELLS).to_numpy()
@@ -173,9 +171,7 @@ def _find_parts(
 
 
 def _fold_codes(summary: TableSummary, codes: dict[str, Ints]) -> tuple[Ints, ...]:
-    """Folds the codes of several columns into as few numbers as possible that still identify a
-    cell.
-    """
+    """Folds several columns' codes into as few numbers as possible that identify a cell."""
     ties: list[Ints] = []
     room = 2**62
     for name in summary.cell_columns:

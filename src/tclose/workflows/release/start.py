@@ -47,9 +47,7 @@ def refuse_start(plan: object, *, given: Any) -> None:
 def read_start(
     bound: BoundTable, problem: SearchProblem, plan: Plan, method: Method, budget: Budget
 ) -> Start:
-    """The classes that the rows have in a plan, judged by the present promise; those that break it
-    are merged with others.
-    """
+    """The classes that rows have in a plan; those that break the promise are merged."""
     _refuse_unfit(problem, method)
     label = number_classes(recall_classes(bound, plan))
     out, allowed = int(problem.rows[label < 0].sum()), budget.suppression * problem.n_rows

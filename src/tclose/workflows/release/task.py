@@ -121,9 +121,7 @@ class SearchTask:
         return Masking(wishes.masking, float(wishes.masking_cost), float(wishes.masking_share))
 
     def mask(self, found: Outcome) -> Outcome:
-        """Divides classes further by masked values, or recodes whole columns less far, where the
-        policy asks for that.
-        """
+        """Divides classes by masked values, or recodes columns less far, where the policy asks."""
         masking, effort = self._masking, EFFORT * self.budget.expected
         if masking is None:
             return found

@@ -26,9 +26,7 @@ KEPT = {
 
 
 def can_write(source: DuckSource, translation: Translation) -> bool:
-    """Whether DuckDB can write such a release itself: no column needs a key or Python code, every
-    type has a DuckDB name, and rows are read in a fixed order.
-    """
+    """Whether DuckDB can write this release: its types, without keys, in a fixed order."""
     schema = source.stream().schema
     own = [
         schema.field(change.name).type
@@ -45,8 +43,7 @@ def can_write(source: DuckSource, translation: Translation) -> bool:
 
 
 def write_parquet(source: DuckSource, translation: Translation, place: Path) -> None:
-    """Writes the release to a Parquet file, out of core: equal bytes with any number of threads,
-    since the order of the rows is a total one."""
+    """Writes the release to Parquet, out of core, in a total order: equal bytes always."""
     assert source.connection is not None
     source.connection.execute("SET preserve_insertion_order = true")
     with source.explain_errors():
@@ -74,9 +71,7 @@ def write_parquet(source: DuckSource, translation: Translation, place: Path) -> 
 
 @contextmanager
 def name_refusal() -> Iterator[None]:
-    """An error of the operating system as such, so that a full disk is not reported as a damaged
-    table.
-    """
+    """Raises DuckDB's error as the system's own, so that a full disk is not called damage."""
     try:
         yield
     except duckdb.IOException as error:

@@ -275,9 +275,7 @@ def _explain(error: duckdb.Error, name: str, lines_before: int, *, several: bool
 
 
 def _too_little(message: str, name: str) -> DataError:
-    """Names the limit that was reached: the disk, the engine's memory limit, or the machine's
-    memory.
-    """
+    """Names the limit that was reached: of the disk, the engine or the machine."""
     if "max_temp_directory_size" in message:
         hint = "make room, name a larger folder in TMPDIR, or give more with --memory"
         return DataError("not enough space on the disk for the counts", where=name, hint=hint)

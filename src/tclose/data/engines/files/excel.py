@@ -96,9 +96,7 @@ def refuse_other_sheets(path: Path) -> None:
 
 @contextmanager
 def _open_book(path: Path) -> Iterator[Any]:
-    """The workbook, without openpyxl's warnings about styles and validation, which do not concern
-    values.
-    """
+    """The workbook, without openpyxl's warnings about styles and validation."""
     try:
         import openpyxl
     except ModuleNotFoundError:

@@ -97,7 +97,7 @@ class PostgresSource(Spooling):
             value = self.types[name].expression
             joins.append(f"LEFT JOIN unnest({arrays}) AS c{at} ({OLD}, {NEW})")
             joins[-1] += f" ON c{at}.{OLD} = {value}"
-            declared = self.types[name].declared  # numbers of any length are told as text
+            declared = self.types[name].declared  # numbers of any length are read as text
             is_number = declared.startswith("numeric") and column.clean.type == column.raw.type
             new = f"CAST(c{at}.{NEW} AS {declared})" if is_number else f"c{at}.{NEW}"
             columns[name] = f"{new} AS {quote_name(name)}"
@@ -205,9 +205,7 @@ class PostgresSource(Spooling):
         return f"CAST({column} AS {self._find_released_type(change.name)})"
 
     def _find_released_type(self, name: str) -> str:
-        """The type of a column in a release, without what would reveal further values: a domain's
-        conditions or an enum's labels.
-        """
+        """A column's type in a release, without conditions or labels that reveal further values."""
         if self.types[name].lists_enums:
             return "text[]"
         return "text" if self._tells_more(name) else self.types[name].declared

@@ -83,9 +83,7 @@ class SparkSource(Source):
         return self.kinds[column].typeName() in frames.SCALAR
 
     def key(self, column: str) -> Any:
-        """A column normalized for comparison: NaN is missing, −0 is 0, texts are compared by their
-        bytes.
-        """
+        """A column to compare by: NaN is missing, −0 is 0, texts are compared by their bytes."""
         kind, value = self.kinds[column], get_column(column)
         if kind.typeName() in ("float", "double"):
             zero = functions.lit(0.0).cast(kind)
@@ -144,9 +142,7 @@ class SparkSource(Source):
         return replace(self, frame=frame.select(*columns.values()))
 
     def recode(self, translation: Translation) -> Any:
-        """The release as a Spark frame, persisted so that the caller gets exactly the rows that are
-        recounted.
-        """
+        """The release as a Spark frame, persisted: the caller gets the rows that are recounted."""
         with explain_errors(self.name):
             made = frames.pin(self.release_frame(translation))
             self.refuse_changed(translation, made.count())
