@@ -23,8 +23,7 @@ from tclose.requirements import Requirement, failing_classes, list_stated
 from tclose.requirements.classes import Classes, partition_cells
 
 COST = 1e-6
-"""Seconds that an ordinary core takes to put a cell on one side of a cut and judge it by one
-requirement."""
+"""Seconds of an ordinary core to judge a cell's side of a cut by one requirement."""
 FEWEST = 15
 """The number of cuts of a class along a column that are tried at least."""
 CHUNK = 1_000_000

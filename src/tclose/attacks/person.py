@@ -48,8 +48,7 @@ class PersonBelief(Tabular, Drawable):
     table: Shares
     """B1: the belief once the table's own distribution is known."""
     group: Shares | None
-    """B2: the belief of somebody who knows the matching classes. None if no class matches, or none
-    agrees with what is known of the person: then the person is not in the release."""
+    """B2: the belief by the matching classes; None where no class matches what is known."""
 
     @property
     def headline(self) -> str:

@@ -19,8 +19,7 @@ from tclose.data.encode.cells import Cells
 
 Progress = Callable[[str], None]
 EFFORT = 5.0
-"""The default effort for attacks, in seconds of an ordinary core: half of it for minimality, the
-other half for deFinetti."""
+"""The default effort, in seconds of an ordinary core: half for minimality, half for deFinetti."""
 
 
 @dataclass(frozen=True)
@@ -56,24 +55,20 @@ def attack_release(
             lacking.append("household: needs to know who lives together (the original, linked)")
     if population is None:
         lacking.append("journalist: needs a population table")
-    if not only_risks:
-        findings += find_uniqueness(release)
     if only_risks:
         lacking.append("every attack but the risks of being recognized: left out on request")
-    elif original is None:
-        lacking.append("order, linkage, minimality, deFinetti: need the original table")
     else:
-        findings += _attack_with_original(release, original, lacking, seed, effort, progress)
-    if only_risks:
-        other = None
-    elif other is None:
-        lacking.append("composition: needs another release about the same people")
-    if other is not None:
-        progress("composing two releases")
-        findings += [
-            find_composition(release, other.release, other.linked, name)
-            for name in release.attributes
-        ]
+        findings += find_uniqueness(release)
+        if original is None:
+            lacking.append("order, linkage, minimality, deFinetti: need the original table")
+        else:
+            findings += _attack_with_original(release, original, lacking, seed, effort, progress)
+        if other is None:
+            lacking.append("composition: needs another release about the same people")
+        else:
+            progress("composing two releases")
+            both = (release, other.release, other.linked)
+            findings += [find_composition(*both, name) for name in release.attributes]
     source, classes = release.source.name, release.classes
     beliefs = tuple(measure_belief(classes, name) for name in release.attributes)
     counts = (classes.n_rows, classes.count)

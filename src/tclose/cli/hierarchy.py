@@ -90,14 +90,8 @@ def export_command(
     force: options.Force = False,
 ) -> None:
     """Write a hierarchy as CSV: no header, leaf first, root last, separated by `;`."""
-    from tclose.data.io.files import refuse_overwriting, write_atomically
-    from tclose.hierarchy import arx
-
-    refuse_overwriting(output, (file, policy))
-    options.refuse_taken((output,), force=force)
-    tree = _hierarchy(file, policy, column, builder, reading)
-    write_atomically(output, lambda part: arx.write(tree, part))
-    console.say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+    options.refuse_taken((output,), force=force, inputs=(file, policy))
+    _write(_hierarchy(file, policy, column, builder, reading), output)
 
 
 @app.command("builtin")
@@ -115,7 +109,7 @@ def builtin_command(
 
     A policy names one by `hierarchy = { builtin = "icd10" }`.
     """
-    from tclose.hierarchy import arx, preview
+    from tclose.hierarchy import preview
     from tclose.hierarchy.builtin import describe_builtin, list_builtins
 
     if name is None:
@@ -133,9 +127,14 @@ def builtin_command(
             console.echo(f"# {word}{text}")
         console.echo(preview(tree))
         return
-    from tclose.data.io.files import write_atomically
-
     options.refuse_taken((output,), force=force)
+    _write(tree, output)
+
+
+def _write(tree: Hierarchy, output: Path) -> None:
+    from tclose.data.io.files import write_atomically
+    from tclose.hierarchy import arx
+
     write_atomically(output, lambda part: arx.write(tree, part))
     console.say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
 

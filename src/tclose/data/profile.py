@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tclose.data.dates import find_date_formats, list_dates
 from tclose.data.encode.columns import as_text
-from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.duckdb.source import DuckSource, quote_text
 from tclose.data.engines.frames.source import SmallFrame, open_arrow_table
 from tclose.data.recognize import (
     LONGEST,
@@ -209,17 +209,17 @@ def _profile(
 def _query(name: str, form: _Forms, weight: str, *, guess: bool) -> str:
     column = quote_name(name)
     text = f"CAST({column} AS VARCHAR)"
-    marks = ", ".join(map(_quote, form.nulls)) or "NULL"
+    marks = ", ".join(map(quote_text, form.nulls)) or "NULL"
     number = f"CASE WHEN {text} NOT IN ({marks}) THEN TRY_CAST({text} AS DOUBLE) END"
     if not form.nulls:
         number = f"TRY_CAST({text} AS DOUBLE)"
     distinct = f"approx_count_distinct({column})" if guess else f"count(DISTINCT {column})"
-    orders = [", ".join(map(_quote, order)) for order in form.formats]
+    orders = [", ".join(map(quote_text, order)) for order in form.formats]
     # The engine also takes years of two digits, which Python does not.
     year = f"regexp_matches({text}, '[0-9]{{4}}')"
     read = [
         f"{year} AND try_strptime(trim({text}), [{order}]) IS NOT NULL" for order in orders
-    ] or [f"regexp_full_match(trim({text}), {_quote(AMOUNTS[mark])})" for mark in form.decimals]
+    ] or [f"regexp_full_match(trim({text}), {quote_text(AMOUNTS[mark])})" for mark in form.decimals]
     counted = (
         f"NOT isinf({number})",
         f"regexp_full_match({text}, '[+-]?[0-9]+')",
@@ -242,10 +242,6 @@ def _query(name: str, form: _Forms, weight: str, *, guess: bool) -> str:
     ends = (f"{end}({number}) FILTER (WHERE isfinite({number}))" for end in ("min", "max"))
     lengths = (f"{end}(length({text})) {known}" for end in ("min", "max"))
     return ", ".join([*ends, sums[0], distinct, *sums[1:], *lengths])
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _kind(

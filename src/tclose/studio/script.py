@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclose.studio.project import POLICY, Run
+from tclose.studio.project import POLICY, READS, Run
 
 if TYPE_CHECKING:
     from tclose.studio.workbench import Workbench
@@ -45,7 +45,7 @@ def script_for(bench: Workbench, run: Run) -> str:
     named = bench.name_table(place)
     arguments = ", ".join(
         f"{name}={getattr(place.reading, name)!r}"
-        for name in ("delimiter", "encoding", "nulls", "sheet", "query")
+        for name in READS
         if getattr(place.reading, name) not in (None, ("",))
     )
     lines = [f'output=here / "{run.release.name}"', 'certificate=here / "certificate.json"']

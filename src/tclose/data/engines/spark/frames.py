@@ -189,7 +189,7 @@ def explain_errors(name: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         get = getattr(error, "getCondition", None)
         condition = (get() if get is not None else None) or type(error).__name__
-        found = (told for sign, told in COMPLAINTS.items() if sign in str(error))
+        found = (meaning for sign, meaning in COMPLAINTS.items() if sign in str(error))
         unknown = f"Spark could not read or write it ({condition})", "Spark's own log says more"
         what, hint = next(found, unknown)
         raise DataError(what, where=name, hint=hint) from None

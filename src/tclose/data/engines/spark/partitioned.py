@@ -69,10 +69,10 @@ class SparkCellStore(CellStore):
         with explain_errors(self.name):
             return snapped.groupBy(*names).agg(*sums).toArrow()
 
-    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        places = list(laid(self.schema.empty_table()).columns())
+    def cut(self, locate: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
+        places = list(locate(self.schema.empty_table()).columns())
         fields = [*self.frame.schema.fields, *_longs(places)]
-        placed = self._map(lambda plain, raw: laid(plain).append_to(raw), fields)
+        placed = self._map(lambda plain, raw: locate(plain).append_to(raw), fields)
         ties = [name for name in places if name.startswith(TIE.format(""))]
         along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
         turn = functions.row_number().over(along) - 1
@@ -122,9 +122,7 @@ class SparkCellStore(CellStore):
         return self.lines
 
     def _map(self, make: Callable[[pa.Table, pa.Table], pa.Table], fields: list[Any]) -> Any:
-        """A lazy frame of the result of some work on each batch of cells, converted between our
-        types and Spark's.
-        """
+        """A lazy frame of some work on each batch of cells, between our types and Spark's."""
         schema = self.schema
 
         def work(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -136,9 +134,7 @@ class SparkCellStore(CellStore):
 
 
 def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> Spread:
-    """Splits cells into parts on the cluster; cells with equal values in the columns `by` are in
-    one part.
-    """
+    """Splits cells on the cluster; equal values in the columns `by` share a part."""
     schema, keys = cells.limit(0).toArrow().schema, map(get_column, by)
     part = functions.pmod(functions.xxhash64(*keys), functions.lit(parts)).alias(PART)
     kept = keep_on_disk(cells.select("*", part))
