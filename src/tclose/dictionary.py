@@ -216,8 +216,8 @@ def _describe_column(
         values = ReleasedValues.of(bound, name)
     treatment = describe_treatment(bound, name, values, levels)
     if role == "quasi":
-        told = _describe_levels(bound.policy, name, levels)
-        return ColumnEntry(name, role, treatment, told, loss.columns.get(name))
+        levels_text = _describe_levels(bound.policy, name, levels)
+        return ColumnEntry(name, role, treatment, levels_text, loss.columns.get(name))
     if (masked := bound.classes.masked.get(name)) is not None:
         count = int(bound.cells.rows[masked.group >= 0].sum())
         treatment += f"; hidden or generalized to a group in {count:,} rows"

@@ -102,8 +102,8 @@ class PolicyError(UsageError):
         places: dict[tuple[str, str], list[str]] = {}
         for problem in self.problems:
             places.setdefault((problem.what, problem.hint), []).append(problem.where)
-        told = [Problem(", ".join(where), *said) for said, where in places.items()]
-        return "\n".join([join_lines([f"{self.what}:"]), *(f"- {problem}" for problem in told)])
+        listed = [Problem(", ".join(where), *said) for said, where in places.items()]
+        return "\n".join([join_lines([f"{self.what}:"]), *(f"- {problem}" for problem in listed)])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

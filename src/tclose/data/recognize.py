@@ -340,14 +340,14 @@ def describe_exposed(
             texts = _count_cell_texts(cells, name)
         else:
             texts = _count_all_texts(source, name, values)
-        told = [str(found) for found in find_patterns(texts)]
+        reasons = [str(found) for found in find_patterns(texts)]
         if is_nearly_unique(values) and not in_sets:
-            told.append("nearly every value occurs once, so it identifies a person")
+            reasons.append("nearly every value occurs once, so it identifies a person")
         if in_sets and not in_groups and _names_each(texts):
-            told.append(
+            reasons.append(
                 "most rows have a value of their own, and every set lists those of its rows"
             )
-        if told:
+        if reasons:
             how = "released in sets" if in_sets else "released as they are"
             how = "released as they are or in groups" if in_groups else how
             remedy = "Make it an identifier"
@@ -356,8 +356,8 @@ def describe_exposed(
             elif in_sets and not in_groups:
                 remedy = "Give it a hierarchy or a date_format, make it an identifier"
             warnings.append(
-                f"values of column {name!r} are {how}: {'; '.join(told)}. {remedy}, or say why it "
-                'may be released: accept = "…"'
+                f"values of column {name!r} are {how}: {'; '.join(reasons)}. {remedy}, or say why "
+                'it may be released: accept = "…"'
             )
     return tuple(warnings)
 
@@ -397,9 +397,7 @@ def _are_numbers(values: pa.ChunkedArray) -> bool:
 
 
 def _names_each(texts: Counter[str]) -> bool:
-    """Whether a set of these texts reveals nearly as much as the texts themselves; intervals of
-    numbers and dates do not.
-    """
+    """Whether sets reveal nearly as much as the texts themselves, as intervals do not."""
     if texts.total() < FEWEST or 2 * sum(n == 1 for n in texts.values()) <= texts.total():
         return False
     return not all(map(ORDERED.fullmatch, texts))

@@ -107,8 +107,7 @@ class PartResult(NamedTuple):
 
 
 PartWork = Callable[[pa.Table], Any]
-"""What is done with the cells of a part, wherever an engine keeps them: it can be sent there, and
-what it finds can be sent back."""
+"""Some work on the cells of a part, which is sent there and whose result is sent back."""
 FragmentWork = Callable[[pa.Table], PartResult]
 
 
@@ -129,7 +128,7 @@ class CellStore(ABC):
         """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
 
     @abstractmethod
-    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
+    def cut(self, locate: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
         """Assigns the cells of every stratum to its fragments, in turn along the order.
 
         Returns the rows (`WEIGHT`) of every fragment (`FRAGMENT`) with each tuple of some columns.
@@ -137,9 +136,7 @@ class CellStore(ABC):
 
     @abstractmethod
     def look(self, united: Ints, work: PartWork) -> list[Any]:
-        """Runs some work on each fragment, united as given, and returns the results; nothing is
-        stored.
-        """
+        """Runs some work on each fragment, united as given; stores nothing."""
 
     @abstractmethod
     def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[Any]:
@@ -216,9 +213,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _bytes(batch: pa.RecordBatch) -> int:
-    """The size of the rows in bytes; an upper bound for string views, which some versions cannot
-    measure.
-    """
+    """The size of the rows in bytes, or an upper bound where some versions cannot measure it."""
     try:
         return int(batch.nbytes)
     except pa.ArrowException:
@@ -415,15 +410,11 @@ class Source(ABC):
         """Raises where `store` could not write there, before any work is done for it."""
 
     def store(self, translation: Translation, output: Output, check: Callable[[Source], T]) -> T:
-        """Writes the release to the output, or nothing if `check` raises; returns the result of
-        `check`.
-        """
+        """Writes the release, unless `check` raises, and returns the result of `check`."""
         raise InternalError("this engine does not write", where=self.name)
 
     def can_write(self, translation: Translation) -> bool:
-        """Whether the engine can write this release to a Parquet file itself (`write`), with the
-        same content as row by row but faster.
-        """
+        """Whether the engine can write this release to a Parquet file itself, which is faster."""
         return False
 
     def write(self, translation: Translation, place: Path) -> None:

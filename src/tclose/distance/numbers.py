@@ -31,8 +31,7 @@ from tclose.distance.histogram import Counts
 from tclose.plain import exact
 
 CLOSE = 1e-8
-"""Differences of logarithms below this are decided with more digits. Every float here is computed
-from exact integers, with a relative error many orders of magnitude smaller."""
+"""Differences of logarithms below this, far above rounding errors, take more digits."""
 NEAR = 1e-12
 """Differences of quotients of whole numbers below this are decided by the fractions."""
 K = TypeVar("K", bound=Hashable)

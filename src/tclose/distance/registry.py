@@ -112,9 +112,7 @@ class Attribute:
     repeats: bool = False
     """Whether some values are one number or date that is written in several ways."""
     masks: tuple[Ints, tuple[Ints, ...]] | None = None
-    """For hidden values and groups that count as their candidate values: for every dictionary
-    code the number of its mask (−1 for none), and for every mask the positions of its
-    candidates."""
+    """By dictionary code the number of its mask (−1: none), and the candidates of each mask."""
 
     @property
     def values(self) -> int:

@@ -33,8 +33,7 @@ PlannedRun = tuple[PaperMeasure, int, int]
 LONGEST = 600.0
 """The longest time of one search, in seconds."""
 LARGEST = 2
-"""A group contains at most one over this of all values, if there are three groups of roughly equal
-size."""
+"""Of three groups of roughly equal size, one contains at most one over this of all values."""
 
 
 @dataclass(frozen=True)

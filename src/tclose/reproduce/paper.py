@@ -13,8 +13,7 @@ TITLE = "The experiments of Li 2007, again"
 ROWS = 30_162
 SENSITIVE = "occupation"
 GROUPS = 3
-"""The number of groups of similar occupations, of roughly equal size; the groups are not
-printed."""
+"""The number of groups of similar occupations, of roughly equal size; the paper prints none."""
 
 
 @dataclass(frozen=True)

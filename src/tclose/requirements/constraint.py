@@ -122,8 +122,7 @@ class Constraints:
     uncompiled: tuple[Requirement, ...] = ()
     """The requirements that are not compiled to constraints."""
     unit: int = 0
-    """Largest mass per person, where persons are counted: the last field is then no attribute but
-    counts persons. 0 if rows are counted."""
+    """Largest mass per person; 0 if rows are counted. The last field then counts persons."""
     share_per_person: float = 1.0
     """The expected share of a unit that a class has of each of its persons."""
     exact: bool = True
@@ -196,9 +195,7 @@ class Constraints:
 
 
 def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -> Constraints:
-    """Compiles the requirements that kernels can judge; they cannot judge adversaries who know
-    other attributes.
-    """
+    """Compiles the requirements that kernels can judge: not those against `knows_others`."""
     attributes = AttributePool(classes)
     compiled: list[Constraint] = []
     uncompiled: list[Requirement] = []

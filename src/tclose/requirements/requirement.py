@@ -133,8 +133,7 @@ class Capabilities:
     monotone: bool = True
     """The union of two classes never has a worse value than the worse of the two."""
     overlapping: bool = False
-    """Also monotone where classes have persons in common. A share of persons is not: if 1 and 3
-    have a value, half of {1, 2} and half of {2, 3} have it, but two thirds of {1, 2, 3}."""
+    """Also monotone where classes have persons in common, as shares of persons are not."""
     self_contained: bool = True
     """Needs nothing beyond the classes: no hierarchies, no table of the population."""
     whole_table: bool = False

@@ -76,13 +76,10 @@ class Method:
     start: Callable[[SearchProblem, Budget, Ints], Outcome] | None = None
     """The same search from a given partition that keeps the promise; its result is no worse."""
     published: Literal["", "lines", "any"] = ""
-    """For which distances it can run exactly as published, without later improvements: ordered and
-    numeric ones ("lines"), any, or none ("")."""
+    """The distances ("lines", "any", or none) for which it can run exactly as published."""
 
     def run(self, problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
-        """Searches, from a given partition if the method can start there, and returns the outcome;
-        raises UsageError if the method cannot judge the promise.
-        """
+        """Searches, from a partition if given; raises UsageError if it cannot judge the promise."""
         self.refuse(problem)
         if not budget.polish:
             self.refuse_unpublished(problem)

@@ -63,8 +63,7 @@ IN_PARTS = "counted part by part: joint distributions are not listed"
 STARS_AS_ANY = "stars as any value"
 """The reading of a release with stars in single cells, beside that in which a star is a value."""
 MOST_LOOKS = 10_000_000
-"""The largest number of classes × sets of columns at which special uniques are counted: under a
-second's work. Attacks look at more."""
+"""The most classes × sets of columns at which special uniques are counted (a second)."""
 SAME = 1e-13
 """Values that are no fractions and differ by no more are taken as equal."""
 
@@ -317,9 +316,9 @@ def _conclude(
     source, policy = bound.source, bound.policy
     if not requirements:
         requirements, measured = measured, []
-    told = [*source.notes, *notes]
+    remarks = [*source.notes, *notes]
     if measure_all:
-        told += [
+        remarks += [
             f"column {name!r} identifies people and is still in the table"
             for name in policy.identifiers
             if name in source.columns
@@ -339,7 +338,7 @@ def _conclude(
         requirements=tuple(requirements),
         measured=tuple(measured),
         worst=(),
-        notes=tuple(told),
+        notes=tuple(remarks),
         bound=bound,
         counts=counts,
     )
@@ -349,8 +348,7 @@ def _conclude(
 
 
 PartAudit = tuple[SizeSummary, int, list[Judgement]]
-"""What one part attains in every requirement, after the size of its smallest class; the values of
-its classes stay where they are."""
+"""Sizes of a part, its smallest class, and its worst value in every requirement."""
 
 
 def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> PartAudit:

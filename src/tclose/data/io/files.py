@@ -1,6 +1,4 @@
-"""Writes tables, texts and folders as a whole or not at all, and says what each kind of file can
-hold.
-"""
+"""Writes tables, texts and folders whole or not at all, and knows what files can hold."""
 
 from __future__ import annotations
 
@@ -100,15 +98,13 @@ def write_checked_table(
     *,
     delimiter: str = ",",
 ) -> T:
-    """Writes a table as a whole after `check` has read it back, and returns the result of `check`;
-    if that raises, nothing is written.
-    """
+    """Writes a table, which stays only if `check` reads it back; returns its result."""
     open_writer = writer_for(path)
     # What is noted beside a column goes nowhere but labels of values that are there.
-    told = schema if open_writer is StatisticsWriter else compact_schema(schema)
+    stored = schema if open_writer is StatisticsWriter else compact_schema(schema)
 
     def write(part: Path) -> T:
-        with closing(open_writer(part, told, delimiter)) as writer:
+        with closing(open_writer(part, stored, delimiter)) as writer:
             for batch in batches:
                 writer.write(compact_batch(batch))
         return check(part)

@@ -396,8 +396,7 @@ class Reading:
     nulls: tuple[str, ...] = ("",)
     memory: str | None = None
     max_cells: int | None = None
-    """How many distinct combinations of values are taken into one place at most; tables with more
-    are audited and anonymized part by part."""
+    """The most distinct tuples in one place; tables with more are worked on in parts."""
     engine: str | None = None
     """What reads and counts files: `duckdb` (the usual) or `spark`."""
     query: str | None = None

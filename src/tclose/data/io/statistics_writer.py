@@ -96,8 +96,8 @@ class StatisticsWriter:
             columns[column.name], codes = _encode(column, values, suffix_of(self.path))
             if codes:
                 labels[column.name] = codes
-        told = {each.name: (each.metadata or {}).get(LABEL, b"").decode() for each in self.schema}
-        told = {name: text for name, text in told.items() if text}
+        titles = {each.name: (each.metadata or {}).get(LABEL, b"").decode() for each in self.schema}
+        titles = {name: text for name, text in titles.items() if text}
         write, more = pyreadstat.write_sav, {}
         if suffix_of(self.path) == ".dta":
             write = pyreadstat.write_dta
@@ -106,7 +106,7 @@ class StatisticsWriter:
         frame: Any = pl.from_arrow(pa.table(columns))
         try:
             write(
-                frame, str(self.path), column_labels=told or None,
+                frame, str(self.path), column_labels=titles or None,
                 variable_value_labels=labels or None, **more,
             )  # fmt: skip
         except OSError:
@@ -136,11 +136,11 @@ def _encode(
     if codes and types.is_string(values.type):
         used = [each for each in pc.unique(values).to_pylist() if each is not None]
         if all(each in codes for each in used):
-            told = {codes[each]: each for each in used}
+            names = {codes[each]: each for each in used}
             stored = pa.array([codes.get(each) for each in values.to_pylist()])
             if types.is_null(stored.type):
                 stored = stored.cast(pa.float64())
-            return pa.chunked_array([stored]), told
+            return pa.chunked_array([stored]), names
     if types.is_string(values.type) or types.is_large_string(values.type):
         if (pc.max(pc.binary_length(values)).as_py() or 0) > LONGEST[kind]:
             what = f"a {kind} file cannot hold texts of more than {LONGEST[kind]:,} bytes"

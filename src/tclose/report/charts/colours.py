@@ -47,8 +47,7 @@ CURVES = (BLUE, VERMILION, GREEN, PINK, BLACK)
 """Colours of lines, which must be darker than areas; lines also differ by their dashes."""
 DASHES = ("", "8 4", "2 3", "10 3 2 3", "14 4")
 LOSSES = ((0, 32, 76), (65, 77, 107), (124, 123, 120), (187, 174, 108), (255, 234, 70))
-"""Dark blue to yellow in even steps of lightness: a scale whose order survives colour blindness and
-grey print."""
+"""Dark blue to yellow in even steps of lightness, for all kinds of colour vision and grey print."""
 
 
 def mix_losses(share: float) -> str:

@@ -23,8 +23,7 @@ from tclose.search.by_construction.emd_bounds import ROUNDING, EmdAttribute, Emd
 from tclose.search.by_construction.quotas import choose_divisor, find_sufficient
 
 LADDER = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
-"""Numbers of buckets that are tried, as shares of what the guarantee needs, while the loss falls:
-with fewer buckets some classes fail and are merged with others."""
+"""Shares of the buckets that the guarantee needs, tried while the loss falls."""
 BUILDING = 0.5
 MOST_BUCKETS = 400
 """An assignment takes time with the cube of the buckets."""

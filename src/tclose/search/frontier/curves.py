@@ -30,8 +30,7 @@ class Point:
     classes: int = 0
     left_out: int = 0
     distances: dict[str, float] = field(default_factory=dict)
-    """For each promise of closeness: how far the farthest class is from the released table. Where
-    (n, t)-closeness is promised that may be more than t."""
+    """By promise of closeness, the distance of the farthest class from the released table."""
     carried: bool = False
     """Whether the partition was found at a stricter point."""
     chosen: bool = False
@@ -122,9 +121,7 @@ class Frontier(Tabular, Drawable):
 
     @property
     def headline(self) -> str:
-        """The title: which measure is drawn against which threshold, and where the first curve
-        bends.
-        """
+        """What is drawn against which threshold, and where the first curve bends."""
         knee = "" if self.knee is None else f"; knee at {place_text(self.knee.place)}"
         return f"{self.measure} against {self.across}, {len(self.points)} points{knee}"
 

@@ -22,9 +22,7 @@ from tclose.search.problem import SearchProblem
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """The verdict on a node: its classes, whether a release exists, and how many rows it leaves
-    out.
-    """
+    """A node's classes, whether a release exists, and how many rows it leaves out."""
 
     classes: int
     squares: int
@@ -41,9 +39,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True)
 class ByColumns:
-    """A weighted mean over rows and columns; `totals[column][level]` is the contribution of a
-    column.
-    """
+    """A weighted mean over rows and columns; `totals[column][level]` is a column's contribution."""
 
     name: str
     totals: tuple[tuple[float, ...], ...]
@@ -123,8 +119,7 @@ class ClassSize:
 
 
 LossMeasure = ByColumns | Discernibility | ClassSize
-"""A loss, and how it bounds itself: `floor` is at most what any release at the node or above it
-loses, `bound` the same once the node is grouped, `value` what the release at the node loses."""
+"""A loss with bounds: `floor` of the node and above it, `bound` once it is grouped."""
 
 
 def iyengar(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:

@@ -312,7 +312,7 @@ def complete_origin(job: Job, draft: Draft) -> Origin:
     order = job.policy.release.rows
     kept = (ORDER_KEPT,) if order == "keep" else ()
     cells = None if draft.original is None else draft.original.cells
-    told = {
+    known = {
         "command": job.command,
         "warnings": (
             *kept,
@@ -323,7 +323,7 @@ def complete_origin(job: Job, draft: Draft) -> Origin:
         "row_order": order,
         "cleaned": list_cleaned(job.source),
     }
-    return draft.origin.model_copy(update=told)
+    return draft.origin.model_copy(update=known)
 
 
 def list_cleaned(source: Source) -> dict[str, CleanedRecord] | None:

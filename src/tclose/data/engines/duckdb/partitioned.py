@@ -71,21 +71,21 @@ class DuckCellStore(CellStore):
         assert found is not None  # a table without rows was refused before
         return found
 
-    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
+    def cut(self, locate: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
         empty = pq.read_schema(self.folder / "cells.parquet").empty_table()
-        places = laid(empty)
+        places = locate(empty)
         schema = places.append_to(empty).schema
-        with pq.ParquetWriter(self.folder / "laid.parquet", schema) as writer:
+        with pq.ParquetWriter(self.folder / "located.parquet", schema) as writer:
             for table in self._cells():
-                writer.write_table(laid(table).append_to(table))
+                writer.write_table(locate(table).append_to(table))
         order = ", ".join([ORDER, *(TIE.format(at) for at in range(len(places.ties)))])
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
         weight = quote_name(ROWS)
         names = ", ".join([*map(quote_name, self.columns), weight])
         fragment = f"CAST({FIRST} + {turn} % {FRAGMENTS} AS BIGINT) AS {FRAGMENT}"
-        cut = self._read("laid.parquet").project(f"{names}, {fragment}")
+        cut = self._read("located.parquet").project(f"{names}, {fragment}")
         store(cut.order(FRAGMENT), self.folder / "cut.parquet")
-        (self.folder / "laid.parquet").unlink()
+        (self.folder / "located.parquet").unlink()
         listed = ", ".join([FRAGMENT, *map(quote_name, columns)])
         rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
@@ -125,9 +125,7 @@ class DuckCellStore(CellStore):
 def split_cells(
     source: DuckSource, columns: Sequence[str], by: Sequence[str], parts: int
 ) -> Spread:
-    """Splits cells into parts of one file; cells with equal values in the columns `by` are in one
-    part.
-    """
+    """Splits cells into parts of one file; equal values in the columns `by` share a part."""
     scratch = Scratch()
     place = scratch.path / "cells.parquet"
     part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"

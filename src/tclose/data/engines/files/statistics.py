@@ -78,14 +78,14 @@ def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scra
             pass_fds=[file.fileno() for file in scratch.files.values()],
         )  # fmt: skip
     try:
-        told = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except ValueError:  # it crashed
         raise _describe_damage(path) from None
-    if "errno" in told:
-        raise OSError(told["errno"], told["strerror"])
-    if "what" in told:
-        raise DataError(told["what"], where=told["where"], hint=told["hint"])
-    notes: list[str] = told["notes"]
+    if "errno" in answer:
+        raise OSError(answer["errno"], answer["strerror"])
+    if "what" in answer:
+        raise DataError(answer["what"], where=answer["where"], hint=answer["hint"])
+    notes: list[str] = answer["notes"]
     return notes
 
 
@@ -143,8 +143,9 @@ class _Column:
     @property
     def is_labelled(self) -> bool:
         """Whether different values have different labels."""
-        told = list(self.labels.values())
-        return bool(told) and not self.unlabelled and len(set(told)) == len(told) and all(told)
+        labels = list(self.labels.values())
+        is_clear = all(labels) and len({*labels}) == len(labels)
+        return bool(labels) and is_clear and not self.unlabelled
 
     def notes(self) -> list[str]:
         """Notes for the reader about labels that were not used."""
@@ -154,9 +155,7 @@ class _Column:
         return [f"column {self.name!r} is read as its codes, not its labels: {why}"]
 
     def field(self) -> pa.Field:
-        """The column's name and type, with its value labels as metadata for files that can hold
-        them.
-        """
+        """The column's name and type; its value labels are metadata for files that hold them."""
         beside = {LABEL: self.label} if self.label else {}
         if not self.is_labelled:
             kind = TYPES.get(frozenset(self.kinds))
@@ -164,7 +163,7 @@ class _Column:
                 what, hint = "the column holds values of several kinds", "write or fetch it again"
                 raise DataError(what, where=f"column {self.name!r}", hint=hint)
             return pa.field(self.name, kind, metadata=beside)
-        codes = json.dumps([[told, code] for code, told in self.labels.items()])
+        codes = json.dumps([[label, code] for code, label in self.labels.items()])
         return pa.field(self.name, pa.string(), metadata={CODES: codes, **beside})
 
     def convert(self, values: list[Any]) -> pa.Array:
@@ -184,9 +183,7 @@ def _classify(value: object) -> str:
 
 
 def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk]], Any]:
-    """A function that reads the rows in batches, from the first row at every call, and the file's
-    metadata.
-    """
+    """A function that reads the rows in batches, from the first at every call, and the metadata."""
     import pyreadstat
 
     read = {".dta": pyreadstat.read_dta, ".por": pyreadstat.read_por}.get(

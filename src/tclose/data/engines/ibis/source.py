@@ -38,7 +38,7 @@ PLAIN = ("string", "boolean", "integer", "floating", "decimal", "date", "time", 
 ARROW = ("polars", "datafusion")
 """Backends whose answers are Arrow from the start."""
 TEXTS = ("uuid", "inet", "macaddr")
-"""Types of plain values that are told as text."""
+"""Types of plain values that are read as text."""
 MOST_DIGITS = 38
 FRAGILE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_string)
 """Types whose values may pass through floats on their way."""
@@ -116,9 +116,7 @@ class IbisSource(Source):
     def _keys(
         self, translation: Translation
     ) -> tuple[dict[str, Any], dict[str, pa.Array], list[tuple[str, str]]]:
-        """The columns by which both sides are joined; missing values equal each other and nothing
-        else.
-        """
+        """The columns to join by; missing values equal each other and nothing else."""
         mine: dict[str, Any] = {}
         theirs: dict[str, pa.Array] = {}
         equal = []
@@ -137,8 +135,8 @@ class IbisSource(Source):
             mine[here], theirs[there] = values, key
         for change in translation.changes:
             if change.kind in ("text", "hidden"):
-                told = translation.cells.column(change.at)
-                theirs[change.at] = told if change.kind == "text" else told.cast(pa.int8())
+                column = translation.cells.column(change.at)
+                theirs[change.at] = column if change.kind == "text" else column.cast(pa.int8())
         return mine, theirs, equal
 
     def _comparable(self, name: str) -> Any:
@@ -214,9 +212,7 @@ class IbisBackendSource(IbisSource, Spooling):
         return str(self.table.get_backend().name)
 
     def _read(self, table: Table) -> tuple[pa.Schema, Callable[[], Parts]]:
-        """The types and the rows of a table; values that the transfer could change are sent as
-        text.
-        """
+        """The types and rows of a table; values that the transfer could change are sent as text."""
         kinds = {name: _arrow(kind) for name, kind in table.schema().items()}
         schema = pa.schema(list(kinds.items()))
         sent = table

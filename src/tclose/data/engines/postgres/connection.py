@@ -145,7 +145,7 @@ class PostgresLink:
                 self.address.link, fallback_application_name="tclose", **given
             )
         except psycopg.Error as error:
-            known = (told for sign, told in REFUSED.items() if sign in str(error))
+            known = (meaning for sign, meaning in REFUSED.items() if sign in str(error))
             unknown = f"cannot connect ({type(error).__name__})", "does `psql` connect there?"
             what, hint = next(known, unknown)
             raise DataError(what, where=self.where, hint=hint) from None

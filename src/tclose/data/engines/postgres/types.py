@@ -1,6 +1,6 @@
 """Values of PostgreSQL and of Arrow: the types of both, and rows on their way by COPY.
 
-What Arrow has no type for (numbers of any length, uuid, enums, json, arrays, …) is told as the text
+What Arrow has no type for (numbers of any length, uuid, enums, json, arrays, …) is read as the text
 that PostgreSQL writes for it, and read from that text again; rows travel as text, too.
 """
 
@@ -104,11 +104,11 @@ def describe_columns(link: PostgresLink, query: str) -> list[PostgresColumn]:
         types = cursor.fetchall()
     columns = []
     for (name, oid, modifier), (declared, category, lists) in zip(found, types, strict=True):
-        told, kind = _express(f"t.{quote_name(name)}", oid, modifier)
+        expression, kind = _express(f"t.{quote_name(name)}", oid, modifier)
         scalar, everywhere = category in SCALAR or oid == UUID, oid < FIRST_OWN and oid != MONEY
         columns.append(
             PostgresColumn(
-                name, told, kind, str(declared), scalar, category == "E", lists, everywhere
+                name, expression, kind, str(declared), scalar, category == "E", lists, everywhere
             )
         )
     return columns
