@@ -158,12 +158,13 @@ def test_no_name_of_a_column_or_value_adds_lines_to_what_is_printed(
         ("audit", *files, "--all"),
         ("audit", "t.parquet", "--policy", "short.json"),
         ("audit", "t.parquet", "--quasi", f"to\n{CLAIM}\nwn"),
-        ("attack", "r.parquet", "-p", "p.json", "--original", "t.parquet"),
+        ("attack", "r.parquet", "-p", "p.json", "--original", "t.parquet", "--effort", "0.1"),
         ("compose", "r.parquet", "r2.parquet", "-p", "p.json"),
         ("frontier", *files, "--effort", "0", "--t", "0.5,0.9"),
         ("lattice", *files),
         ("policy", "check", "p.json", "t.parquet"),
-        *(("split", *files, "-o", form, "--form", form) for form in ("anatomy", "projections")),
+        ("split", *files, "-o", "anatomy", "--form", "anatomy", "--effort", "0.1"),
+        ("split", *files, "-o", "sets", "--form", "projections", "--effort", "0.1"),
         ("verify", "anatomy"),
     ]
     for command in commands:

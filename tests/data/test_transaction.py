@@ -340,6 +340,7 @@ def test_an_interruption_while_locks_come_and_go_leaves_nothing(tmp_path: Path) 
     """SIGTERM came once between the making of a lock and its being known, and it stayed."""
     release, certificate = tmp_path / "release.csv", tmp_path / "certificate.json"
     names, tried = ("lock", "close", "_free", "_free_others"), 0
+    gc.freeze()  # what other tests left is not collected again and again
     for line in range(300):
         sys.settrace(interrupt_at(line, *names))
         try:
@@ -354,4 +355,5 @@ def test_an_interruption_while_locks_come_and_go_leaves_nothing(tmp_path: Path) 
             gc.collect()
         close_interrupted()  # as at the end of the process
         assert list_hidden(tmp_path) == [], line
+    gc.unfreeze()
     assert tried > 40 and list_hidden(tmp_path) == []

@@ -66,7 +66,7 @@ def test_no_milder_promise_of_the_frontier_loses_more_than_the_release(home: Pat
     )
     result = run("anonymize", "table.csv", "-p", "policy.toml", "-o", "r.csv", "--method", "hybrid",
                  "--certificate", "c.json", "--report", "report.json", "--frontier",
-                 "--effort", "0.6", "--no-attacks")  # fmt: skip
+                 "--effort", "0.2", "--no-attacks")  # fmt: skip
     assert result.exit_code == 0, result.stderr
     told = json.loads(Path("report.json").read_text(encoding="utf-8"))
     (shown,) = (each for each in told["sections"] if each["key"] == "frontier")

@@ -167,6 +167,6 @@ def test_what_repairs_walk_is_counted_as_effort(tables: Any) -> None:
 
 def test_equal_effort_finds_equal_classes(tables: Any) -> None:
     problem, hybrid = make_problem(tables, "numeric", "0.3"), method_named("hybrid")
-    first, second = (hybrid.run(problem, Budget(effort=0.2)) for _ in range(2))
+    first, second = (hybrid.run(problem, Budget(effort=0.1)) for _ in range(2))
     assert first.label.tolist() == second.label.tolist() and first.stopped == "budget"
     assert first.loss < 0.9

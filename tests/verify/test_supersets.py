@@ -25,7 +25,7 @@ from tclose.workflows.release import task
 
 PLACES = {"north": ["a", "b", "c"], "south": ["d", "e"], "west": ["f", "g"]}
 GROUP = {place: name for name, places in PLACES.items() for place in places}
-N, T = 60, Fraction(1, 5)
+N, T, EFFORT = 60, Fraction(1, 5), 0.2
 
 
 def make_table(rows: int = 400, seed: int = 1, gaps: bool = False) -> pa.Table:
@@ -63,7 +63,7 @@ def rules(n: int | None = N, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def release() -> Release:
-    return tclose.anonymize(make_table(), rules(), method="hybrid", effort=0.6)
+    return tclose.anonymize(make_table(), rules(), method="hybrid", effort=EFFORT)
 
 
 # --- a judge that shares nothing with the package: labels as sets of what they cover
@@ -151,7 +151,7 @@ def count_supersets(release: Release) -> int:
 @pytest.mark.parametrize("method", ["hybrid", "nt-mondrian", "optimal", "auto"])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_every_class_names_a_superset_that_can_be_counted_by_hand(method: str, gaps: bool) -> None:
-    found = tclose.anonymize(make_table(gaps=gaps), rules(), method=method, effort=0.6)
+    found = tclose.anonymize(make_table(gaps=gaps), rules(), method=method, effort=EFFORT)
     assert count_supersets(found) == found.classes
     assert found.certificate.method == ("hybrid" if method == "auto" else method)
 
@@ -427,7 +427,7 @@ def test_the_command_says_a_fallback_in_its_first_line(
 
 def test_nothing_falls_back_that_is_proved(release: Release) -> None:
     assert release.certificate.fallback is None and release.certificate.method == "hybrid"
-    again = tclose.anonymize(make_table(), rules(), method="hybrid", effort=0.6, fallback=True)
+    again = tclose.anonymize(make_table(), rules(), method="hybrid", effort=EFFORT, fallback=True)
     assert again.certificate.fallback is None
     assert again.data.equals(release.data)
 

@@ -25,6 +25,7 @@ Stopped = Literal["finished", "budget", "clock", "cancelled"]
 SECONDS_BETWEEN_REPORTS = 0.1
 EFFORT, USUAL_CELLS, GROWTH = 20.0, 20_000, 0.4
 """The default effort for a table of so many cells, and the power of their number it grows with."""
+LEAST_EFFORT = 1.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def choose_effort(n_cells: int) -> float:
     [2.4, 6.0, 20.0, 96.0]
     """
     effort = EFFORT * (max(n_cells, 1) / USUAL_CELLS) ** GROWTH
-    return max(float(f"{effort:.2g}"), 1.0)
+    return max(float(f"{effort:.2g}"), LEAST_EFFORT)
 
 
 @dataclass(frozen=True)
