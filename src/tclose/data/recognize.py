@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose.data.encode.cells import Cells
-from tclose.data.source import ROWS, Source
+from tclose.data.source import ROWS, Source, write_out
 from tclose.distance.histogram import add_by_group
 from tclose.errors import DataError
 from tclose.policy.cleaning import AMOUNTS, CURRENCY, DecimalMark
@@ -298,13 +298,6 @@ def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
     return known >= FEWEST and distinct > MOSTLY * known
 
 
-def _write_out(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column's texts as long strings, however they are stored; another column as it is."""
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
-    return values.cast(kind).cast(pa.large_string()) if is_text else values
-
-
 def _count_texts(values: pa.ChunkedArray) -> Counter[str]:
     """The beginnings of a column's texts, and how often each occurs; of another column none."""
     if values.type != pa.large_string():
@@ -333,7 +326,7 @@ def describe_exposed(
     ]
     warnings = []
     for name, sample in (sample_columns(source, shown) if shown else {}).items():
-        values = _write_out(sample)
+        values = write_out(sample)
         in_sets = policy.columns[name].role == "quasi" and not exact_quasi
         in_groups = in_sets and policy.columns[name].hierarchy is not None
         if cells is not None and name in cells.codes:
@@ -419,13 +412,13 @@ def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Coun
         counted = None
     if counted is None:
         return first
-    return _add_texts(_write_out(counted.column(name)), counted.column(ROWS).to_pylist())
+    return _add_texts(write_out(counted.column(name)), counted.column(ROWS).to_pylist())
 
 
 def _count_cell_texts(cells: Cells, name: str) -> Counter[str]:
     """The texts of a whole column that was counted already; of another column none."""
     dictionary, code = cells.dictionaries[name], cells.codes[name]
-    values = _write_out(pa.chunked_array([dictionary.values]))
+    values = write_out(pa.chunked_array([dictionary.values]))
     if values.type != pa.large_string():
         return Counter()
     rows = add_by_group(cells.table_rows, code, dictionary.known + 1)

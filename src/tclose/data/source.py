@@ -248,6 +248,13 @@ def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
+def write_out(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column's texts as long strings, however they are stored; another column as it is."""
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+    return values.cast(kind).cast(pa.large_string()) if is_text else values
+
+
 @dataclass(frozen=True)
 class CleanedColumn:
     """The distinct values of a column, their cleaned values, and the number of rows that change."""

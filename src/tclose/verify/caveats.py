@@ -15,7 +15,7 @@ from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import MASK, PSEUDONYM
 from tclose.data.encode.limits import GeneralizationLimit
 from tclose.data.encode.ranges import count_differing, read_ranges
-from tclose.data.source import ROWS, Source
+from tclose.data.source import ROWS, Source, write_out
 from tclose.plain import rows_text
 from tclose.policy.model import Policy
 from tclose.requirements import Measurement
@@ -101,8 +101,8 @@ def _count_raw(source: Source, name: str, form: str) -> int:
     found = source.stream().batches() if table is None else table.to_batches()
     wrong = 0
     for batch in found:
-        texts = batch.column(name)
-        if not pa.types.is_large_string(texts.type) and not pa.types.is_string(texts.type):
+        texts = write_out(batch.column(name))
+        if texts.type != pa.large_string():
             wrong += len(texts) - (texts.null_count if form == "pseudonym" else 0)
             continue
         if form == "mask":

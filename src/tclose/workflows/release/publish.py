@@ -29,7 +29,7 @@ from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
 from tclose.data.opening import open_source, write_by_engine, write_rows
 from tclose.data.recognize import describe_exposed, describe_repeated_people, sample_columns
-from tclose.data.source import Source
+from tclose.data.source import Source, write_out
 from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms
@@ -235,8 +235,9 @@ def _find_formulas(job: Job, audit: Audit) -> tuple[str, ...]:
         if name not in texts and roles.get(name) != "identifier" and job.source.is_scalar(name)
     ]
     for name, sample in (sample_columns(job.source, rest) if rest else {}).items():
-        if pa.types.is_string(sample.type) or pa.types.is_large_string(sample.type):
-            texts[name] = sample.to_pylist()
+        values = write_out(sample)
+        if values.type == pa.large_string():
+            texts[name] = values.to_pylist()
     return find_formulas(texts, output)
 
 
