@@ -150,7 +150,7 @@ def _problem(kind: pa.DataType) -> str:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _format(kind: pa.DataType) -> str:

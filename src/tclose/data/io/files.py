@@ -56,6 +56,20 @@ TELLABLE = (
 BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
 
 
+def lengthen_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with categories that are views as long texts: Arrow does not look views up.
+
+    >>> lengthen_views(pa.schema({"a": pa.dictionary(pa.int8(), pa.string_view())})).types
+    [DictionaryType(dictionary<values=large_string, indices=int8, ordered=0>)]
+    """
+    for at, field in enumerate(schema):
+        kind = field.type
+        if types.is_dictionary(kind) and kind.value_type in VIEWS:
+            kind = pa.dictionary(kind.index_type, VIEWS[kind.value_type], kind.ordered)
+            schema = schema.set(at, field.with_type(kind))
+    return schema
+
+
 def write_atomically(path: str | Path, write: Callable[[Path], T]) -> T:
     """Calls `write` on a file in a private folder, and moves the file to its place when it is
     complete.

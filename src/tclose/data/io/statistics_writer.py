@@ -64,8 +64,9 @@ def refuse_in_statistics(path: str | Path, schema: pa.Schema) -> None:
             raise DataError(what, where=where, hint="rename it, or " + INSTEAD)
         seen.add(column.name.lower())
         own = column.type.value_type if types.is_dictionary(column.type) else column.type
-        plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_date,
-                 types.is_string, types.is_large_string, types.is_null)  # fmt: skip
+        plain = (types.is_null, types.is_boolean, types.is_integer, types.is_floating,
+                 types.is_date, types.is_string, types.is_large_string,
+                 types.is_string_view)  # fmt: skip
         moment = types.is_timestamp(own) and own.tz is None
         if not moment and not any(is_kind(own) for is_kind in plain):
             what = f"a Stata or SPSS file cannot hold {own}"
@@ -119,7 +120,9 @@ class StatisticsWriter:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values, whatever they are kept as."""
-    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string()) if types.is_string_view(column.type) else column
 
 
 def _encode(

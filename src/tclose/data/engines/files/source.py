@@ -28,7 +28,7 @@ from tclose.data.engines.duckdb.source import (
     scan_files,
 )
 from tclose.data.io.counting import Connection, connect, hash_files
-from tclose.data.io.files import ArrowWriter
+from tclose.data.io.files import ArrowWriter, lengthen_views
 from tclose.data.io.paths import Files, find_files, refuse_ambiguous
 from tclose.data.io.scratch import Scratch
 from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation
@@ -110,7 +110,7 @@ def open_arrow(files: Files, connection: Connection) -> DuckSource:
 
     dataset = ds.FileSystemDataset.from_paths(
         paths,
-        schema=pa.schema([*own, *folders.schema]),
+        schema=lengthen_views(pa.schema([*own, *folders.schema])),
         format=ds.IpcFileFormat(),
         filesystem=LocalFileSystem(use_mmap=True),
         partitions=[write_condition(pairs) for pairs in folders.to_pylist() or [{}] * len(paths)],

@@ -21,6 +21,7 @@ import pyarrow as pa
 from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
 from tclose.data.engines.files.source import Spooling
 from tclose.data.io.counting import connect_to_shared
+from tclose.data.io.files import lengthen_views
 from tclose.data.io.paths import refuse_ambiguous
 from tclose.data.source import (
     BATCH,
@@ -97,6 +98,8 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> Source:
     table = data
     if not _is_sound(data):
         table = _as_arrow(_recognize(index_to_columns(data, columns)))
+    if (schema := lengthen_views(table.schema)) != table.schema:
+        table = table.cast(schema)
     notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
     if table.num_rows <= FEW and all(map(_is_plain, table.schema.types)):
         return SmallFrame("frame", tuple(table.column_names), table, notes=notes)
