@@ -323,7 +323,7 @@ def _conclude(
             for name in policy.identifiers
             if name in source.columns
         ]
-        told += describe_repeated_people(policy, source)
+        remarks += describe_repeated_people(policy, source)
     else:
         requirements += judge_identifiers(policy, source, counts.rows, counts.classes)
         requirements += judge_limits(bound, counts)
