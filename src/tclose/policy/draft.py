@@ -78,7 +78,8 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
             questions.append(Question(profile.name, "decimal", text, tuple(DECIMAL_WORDS)))
         if profile.nulls:
             marks = ", ".join(map(repr, profile.nulls))
-            questions.append(Question(profile.name, "nulls", f"does {marks} mean missing?", YES_NO))
+            do = "does" if len(profile.nulls) == 1 else "do"
+            questions.append(Question(profile.name, "nulls", f"{do} {marks} mean missing?", YES_NO))
     return questions
 
 
