@@ -230,7 +230,7 @@ def test_an_internal_edition_names_the_worst_classes_and_shows_their_flows(
 
 def test_the_seed_and_the_command_stay_with_the_steward(tmp_path: Path, case: Any) -> None:
     rows = dict(parts(release_json(case, tmp_path, "external"), "method", "table")[0]["rows"])
-    assert rows["seed"] == "kept by the steward" and "command" not in rows
+    assert rows["seed"] == "stated in the certificate" and "command" not in rows
     inside = dict(parts(release_json(case, tmp_path, "internal"), "method", "table")[0]["rows"])
     assert inside["seed"] == str(case.release.certificate.seed)
     assert inside["sha256 of the output"] == case.release.certificate.hashes.output

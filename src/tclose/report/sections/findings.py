@@ -345,7 +345,7 @@ def _list_method(
     yield "made with", ", ".join(f"{name} {at}" for name, at in certificate.versions.items())
     # The seed helps to reason about how classes were made (promise.md), and a command contains
     # names of folders and files.
-    yield "seed", str(certificate.seed) if internal else "kept by the steward"
+    yield "seed", str(certificate.seed) if internal else "stated in the certificate"
     if internal and certificate.command:
         yield "command", certificate.command
 
