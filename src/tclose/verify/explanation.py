@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import split_evenly
-from tclose.distance import EarthMover, Move, TreeMetric, actions, transport
+from tclose.distance import EarthMover, Metric, Move, TreeMetric, actions, transport
 from tclose.distance.histogram import Counts, whole
 from tclose.distance.registry import Attribute
 from tclose.errors import UsageError, nearest
@@ -153,13 +153,7 @@ def explain_class(
     """
     if ranges < 2:
         raise UsageError("there must be two ranges at least", where="ranges")
-    attributes, classes = bound.attributes, bound.classes
-    name = next(iter(attributes)) if attribute is None else attribute
-    if name not in attributes:
-        hint = nearest(name, attributes)
-        where = bound.source.name
-        raise UsageError(f"{name!r} is not a sensitive attribute", where=where, hint=hint)
-    chosen = attributes[name]
+    classes, chosen = bound.classes, _find_attribute(bound, attribute)
     if number is not None and not (isinstance(number, Integral) and 1 <= number <= classes.count):
         hint = f"classes are numbered from 1 to {classes.count:,}"
         raise UsageError(f"there is no class {number!r}", where=bound.source.name, hint=hint)
@@ -178,13 +172,7 @@ def explain_class(
     view = int(tally.view[row])
     counts = tally.histogram.take(np.array([row])).dense()[0]
     ground = distance.metric if isinstance(distance, EarthMover) else None
-    steps: tuple[Step, ...] = ()
-    moves: tuple[Step, ...] = ()
-    if isinstance(ground, TreeMetric):
-        names = _node_names(chosen, ground)
-        steps = _name_steps(actions(ground, counts, table), names)
-    if ground is not None:
-        moves = _name_steps(transport(ground, counts, table), dict(enumerate(chosen.labels)))
+    steps, moves = _find_steps(chosen, ground, counts, table)
     notes = list(remarks)
     if declared is not None:
         notes.append(f"the class is compared with {declared.words}, not with the table's own")
@@ -201,17 +189,11 @@ def explain_class(
             notes.append("what moves step by step inside a range counts at each value it passes")
     if classes.view_size[view] != classes.size[at]:
         notes.append("counted with the rows whose missing quasi-identifiers match this class")
-    column = bound.policy.columns[chosen.name]
-    if chosen.name in classes.masked:
-        notes.append(
-            "hidden values and groups count as what they may be, in their shares of the table; "
-            "rows are those with exact values"
-        )
-    if column.missing == "any":
-        notes.append("missing values are taken to be the value that makes the class worst")
-    if attribute is None and len(attributes) > 1:
-        others = ", ".join(other for other in attributes if other != name)
+    notes += _note_values(bound, chosen.name)
+    if attribute is None and len(bound.attributes) > 1:
+        others = ", ".join(other for other in bound.attributes if other != chosen.name)
         notes.append(f"other sensitive attributes, which are explained by name: {others}")
+    column = bound.policy.columns[chosen.name]
     return Explanation(
         number=at + 1,
         size=int(classes.class_rows[at]),
@@ -227,6 +209,39 @@ def explain_class(
         note="; ".join(notes),
         against=THE_TABLE if declared is None else declared.words,
     )
+
+
+def _find_attribute(bound: BoundTable, name: str | None) -> Attribute:
+    """The sensitive attribute of this name; the first, without one."""
+    if name is None:
+        return next(iter(bound.attributes.values()))
+    if name not in bound.attributes:
+        what, hint = f"{name!r} is not a sensitive attribute", nearest(name, bound.attributes)
+        raise UsageError(what, where=bound.source.name, hint=hint)
+    return bound.attributes[name]
+
+
+def _find_steps(
+    attribute: Attribute, metric: Metric | None, counts: Counts, table: Counts
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps along a hierarchy, and the moves between values, where there are any."""
+    if metric is None:
+        return (), ()
+    moves = _name_steps(transport(metric, counts, table), dict(enumerate(attribute.labels)))
+    if not isinstance(metric, TreeMetric):
+        return (), moves
+    return _name_steps(actions(metric, counts, table), _node_names(attribute, metric)), moves
+
+
+def _note_values(bound: BoundTable, name: str) -> Iterator[str]:
+    """How masked and missing values of an attribute are counted."""
+    if name in bound.classes.masked:
+        yield (
+            "hidden values and groups count as what they may be, in their shares of the table; "
+            "rows are those with exact values"
+        )
+    if bound.policy.columns[name].missing == "any":
+        yield "missing values are taken to be the value that makes the class worst"
 
 
 def _node_names(attribute: Attribute, metric: TreeMetric) -> dict[int, str]:

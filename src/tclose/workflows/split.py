@@ -131,13 +131,6 @@ def split(
     bound = check(data, policy, reading=reading)
     suffix = choose_suffix(kind, data)
     _refuse(bound, form, suffix if output is not None else None)
-    if bound.policy.release.add:
-        hint = "leave it out, or release one table with anonymize"
-        raise UsageError("no columns are added to several tables", where="release.add", hint=hint)
-    if bound.policy.release.formulas == "quote":
-        hint = "write .parquet or .arrow files, which no program takes for formulas"
-        what = "formulas are not quoted in several tables"
-        raise UsageError(what, where="release.formulas", hint=hint)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
     layout = lay_out(bound, form, choose_sets(bound, form, sets), suffix)
@@ -292,3 +285,10 @@ def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
     if suffix is not None:
         written = (*bound.classes.quasi, *bound.attributes)
         refuse_empty_texts(bound, written, f"table{suffix}", "parquet (--kind parquet)")
+    if bound.policy.release.add:
+        hint = "leave it out, or release one table with anonymize"
+        raise UsageError("no columns are added to several tables", where="release.add", hint=hint)
+    if bound.policy.release.formulas == "quote":
+        hint = "write .parquet or .arrow files, which no program takes for formulas"
+        what = "formulas are not quoted in several tables"
+        raise UsageError(what, where="release.formulas", hint=hint)
