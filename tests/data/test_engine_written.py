@@ -67,7 +67,7 @@ def hash_rows(table: pa.Table) -> list[str]:
     return sorted(repr(row) for row in table.to_pylist())
 
 
-@pytest.mark.parametrize("search", [{}, {"method": "hybrid", "effort": 0.1}])
+@pytest.mark.parametrize("search", [{}, {"method": "hybrid", "effort": 0.02}])
 @pytest.mark.parametrize("order", ["keep", "shuffle"])
 def test_the_file_holds_what_would_be_written_from_the_rows(
     order: str, search: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

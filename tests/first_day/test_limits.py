@@ -22,7 +22,7 @@ from tclose.data.binding import bind
 from tclose.errors import PolicyError, UsageError
 from tclose.policy.model import Policy
 from tclose.sample import write_hospital
-from tclose.search import METHODS, Budget, method_named, problem_of
+from tclose.search import METHODS, Budget, method_named, problem_of, registry
 from tclose.search.kernel_arrays import FORBIDDEN
 
 ENDS = re.compile(r"\[(\d+), (\d+)\]")
@@ -111,9 +111,12 @@ def test_large_hierarchies_with_gaps_keep_limits_and_take_weights() -> None:
     assert release.holds and release.loss.columns["sex"] < release.loss.columns["born"]
 
 
-def test_a_weight_stays_with_the_default_search_and_saves_its_column() -> None:
-    plain = tclose.anonymize(PEOPLE, rules(), effort=0.5)
-    heavy = tclose.anonymize(PEOPLE, rules() | {"search": {"weights": {"age": 5}}}, effort=0.5)
+def test_a_weight_stays_with_the_default_search_and_saves_its_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "TINY_BUDGET", 0.2)
+    plain = tclose.anonymize(PEOPLE, rules(), effort=0.2)
+    heavy = tclose.anonymize(PEOPLE, rules() | {"search": {"weights": {"age": 5}}}, effort=0.2)
     assert heavy.certificate.method in ("hybrid", "cover") and heavy.certificate.levels is None
     assert heavy.loss.columns["age"] < plain.loss.columns["age"]
     assert heavy.loss.columns["sex"] + heavy.loss.columns["zip"] > 0

@@ -59,7 +59,7 @@ def rules(method: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_plan_gives_its_own_rows_the_classes_they_had(method: str) -> None:
-    made = tclose.anonymize(PEOPLE, rules(method), method=method, effort=0.1)
+    made = tclose.anonymize(PEOPLE, rules(method), method=method, effort=0.05)
     plan = Plan.model_validate_json(made.plan.model_dump_json(by_alias=True))
     again = tclose.apply(plan, PEOPLE)
     assert again.data.equals(made.data) and again.classes == made.classes
@@ -72,13 +72,13 @@ def test_a_plan_gives_its_own_rows_the_classes_they_had(method: str) -> None:
 @pytest.mark.parametrize("method", ["hybrid", "optimal"])
 def test_rows_that_were_left_out_are_left_out_again(method: str) -> None:
     lonely = pa.concat_tables([PEOPLE, make_people(1).set_column(0, "age", pa.array([120]))])
-    made = tclose.anonymize(lonely, rules(method), method=method, suppression=0.1, effort=0.2)
+    made = tclose.anonymize(lonely, rules(method), method=method, suppression=0.1, effort=0.05)
     again = tclose.apply(made.plan, lonely)
     assert again.data.equals(made.data) and again.left_out == made.left_out
 
 
 def test_a_plan_tells_nothing_of_its_rows_and_other_rows_find_nearest_classes() -> None:
-    made = tclose.anonymize(PEOPLE, rules("hybrid"), method="hybrid", effort=0.1)
+    made = tclose.anonymize(PEOPLE, rules("hybrid"), method="hybrid", effort=0.05)
     other = make_people(150, seed=9)
     assert made.plan.own_rows is not None
     less = made.plan.model_copy(update={"own_rows": None})
@@ -91,8 +91,8 @@ def test_a_plan_tells_nothing_of_its_rows_and_other_rows_find_nearest_classes() 
 @pytest.mark.parametrize("method", ["mondrian", "hybrid", "optimal", "mdav"])
 def test_the_frontier_counts_classes_as_a_release_does(method: str) -> None:
     policy = rules(method)
-    release = tclose.anonymize(PEOPLE, policy, method=method, effort=0.1)
-    found = tclose.frontier(PEOPLE, policy, t=[0.35], methods=method, effort=0.1)
+    release = tclose.anonymize(PEOPLE, policy, method=method, effort=0.05)
+    found = tclose.frontier(PEOPLE, policy, t=[0.35], methods=method, effort=0.05)
     (point,) = found.points
     assert point.classes == release.classes == release.audit.classes
     labels = list(

@@ -42,7 +42,7 @@ def test_every_method_keeps_the_column_that_counts_more(name: str) -> None:
     lost = {}
     for heavy in "ab":
         problem = two_columns(name, heavy)
-        outcome = method_named(name).run(problem, Budget(effort=0.1))
+        outcome = method_named(name).run(problem, Budget(effort=0.05))
         assert outcome.classes > 1
         lost[heavy] = problem.loss(outcome.label).columns
     assert lost["a"]["a"] < lost["b"]["a"] and lost["b"]["b"] < lost["a"]["b"]
