@@ -174,8 +174,8 @@ def test_a_report_on_a_screen_speaks_of_nothing_that_only_a_page_draws() -> None
 def test_an_explanation_of_the_first_attribute_names_the_others() -> None:
     table = pa.table({"zip": ["1", "1", "2", "2"], "ill": list("abab"), "pay": [1, 2, 3, 4]})
     policy = {"columns": {"zip": "quasi", "ill": "sensitive", "pay": "sensitive"}}
-    assert "--attribute: pay" in tclose.explain(table, policy).note
-    assert "--attribute" not in tclose.explain(table, policy, attribute="ill").note
+    assert "explained by name: pay" in tclose.explain(table, policy).note
+    assert "explained by name" not in tclose.explain(table, policy, attribute="ill").note
 
 
 def test_a_release_of_one_class_says_that_nothing_is_left() -> None:
