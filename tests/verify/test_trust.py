@@ -122,6 +122,25 @@ def test_the_house_can_still_tell_what_a_release_was_made_from(run: Run, made: M
     assert code == 1 and lines["sha256 of the input"]["confirmed"] is False
 
 
+@pytest.mark.parametrize("suffix", ["html", "json", "txt"])
+def test_a_report_for_others_repeats_no_hash_of_a_plan(
+    run: Run, made: Made, tmp_path: Path, suffix: str
+) -> None:
+    given = ("--certificate", made["certificate"], "--plan", made["plan"])
+    given += ("--original", made["table"])
+    plan = json.loads(made["plan"].read_text())
+    kept = [plan["provenance"]["input"], *plan["provenance"]["hierarchies"].values()]
+    assert len(kept) > 1
+    for edition, is_told in (("external", False), ("internal", True)):
+        report = tmp_path / f"{edition}.{suffix}"
+        result = run("verify", made["release"], *given, "--report", report, "--edition", edition)
+        assert result.exit_code == 0, result.stderr
+        text = re.sub(r"\s", "", report.read_text())
+        assert "sha256oftheinput" in text
+        for digest in kept:
+            assert (digest in text) is is_told
+
+
 # --- every line
 
 

@@ -208,7 +208,7 @@ def compose(
 
     Two safe releases can identify a person together. The people who share their classes in all
     releases form a group; the groups are counted and judged by the policy.
-    Exit code 0: the promise holds for the groups; 1: it does not.
+    Exit code 0: the promise holds for the groups (or there is none); 1: it does not.
     """
     with console.progress() as step:
         result = tclose.compose(

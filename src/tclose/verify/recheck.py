@@ -31,6 +31,8 @@ class Check:
     stated: str
     counted: str
     confirmed: bool | None
+    internal: bool = False
+    """Whether it states what only the steward may see, such as a hash of the raw table."""
 
 
 def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:

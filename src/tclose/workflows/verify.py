@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ def check_origin(
             compare(f"sha256 of the hierarchy of {name}", digest, found.hierarchies.get(name))
             for name, digest in made.hierarchies.items()
         ]
-    return tuple(lines)
+    return tuple(replace(line, internal=True) for line in lines)
 
 
 def verify_split(

@@ -311,7 +311,11 @@ def make_method_section(subject: Subject) -> Section:
 
 
 def _write_check(check: Check, subject: Subject) -> tuple[str, str]:
-    """Returns what is stated and counted; statements that cannot be counted are only internal."""
+    """Returns what is stated and counted; statements that cannot be counted are only internal, and
+    so is what a plan states: its hashes of the table and its hierarchies let values be guessed.
+    """
+    if check.internal and not subject.internal:
+        return "", ""
     stated = check.stated if subject.internal or check.counted != UNCOUNTED else ""
     return _shorten_number(stated), _shorten_number(check.counted)
 
