@@ -22,7 +22,6 @@ OURS = (
     "SPARK_HOME",
     "MASTER",
     "SPARK_LOCAL_DIRS",
-    "PYTHONSAFEPATH",
 )
 
 
@@ -42,9 +41,9 @@ def test_what_is_not_said_is_set() -> None:
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
     }
     assert Path(os.environ["PYSPARK_PYTHON"]).exists()
-    assert os.environ["PYTHONSAFEPATH"], "Spark's processes would run modules beside the table"
 
 
 def test_what_is_said_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -53,6 +52,7 @@ def test_what_is_said_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert set(_defaults(_read_settings(), "2GB")) == {
         "spark.driver.bindAddress",
         "spark.driver.memory",
+        "spark.executorEnv.PYTHONSAFEPATH",
         "spark.local.dir",
     }
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))

@@ -80,11 +80,11 @@ def _defaults(settings: str, memory: str | None) -> dict[str, str]:
     if "spark.master" not in settings and "--master" not in settings and "MASTER" not in os.environ:
         # Nobody else has to reach a session on this machine alone.
         wanted |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # Its Python processes take no module from the current folder, where the table may have come
+        # with others.
+        wanted["spark.executorEnv.PYTHONSAFEPATH"] = "1"
         if "spark.pyspark.python" not in settings:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # Spark's Python processes take no module from the current folder, where the table may have
-        # come with others.
-        os.environ.setdefault("PYTHONSAFEPATH", "1")
         if "SPARK_LOCAL_DIRS" not in os.environ:
             wanted["spark.local.dir"] = str(_find_scratch().path)
     if memory:
