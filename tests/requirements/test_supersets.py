@@ -18,6 +18,8 @@ import tclose
 from tclose.data.binding import bind
 from tclose.data.opening import open_source
 from tclose.policy.load import policy_from
+from tclose.report.document import Paragraph, Table
+from tclose.report.summaries import summarize_audit
 from tclose.requirements import state_requirements
 from tclose.requirements.closeness.supersets import Supersets
 
@@ -118,6 +120,11 @@ def test_without_a_hierarchy_a_failure_is_not_decided(brute: Any) -> None:
     verdict = audit.requirements[0]
     assert verdict.holds is None
     assert not audit.holds
+    assert audit.is_undecided and "NOT PROVED" in str(audit) and "DOES NOT HOLD" not in str(audit)
+    said = " ".join(part.text for part in summarize_audit(audit) if isinstance(part, Paragraph))
+    assert "is NOT proved" in said and "does NOT hold" not in said
+    tables = {part.caption: part for part in summarize_audit(audit) if isinstance(part, Table)}
+    assert all(row[-1].endswith("(not decided)") for row in tables["Worst classes"].rows)
     assert "'sex', 'city'" in verdict.note
     assert verdict.failing_classes == 2
     # Where every class finds a superset all the same, the promise holds and nothing is in doubt.

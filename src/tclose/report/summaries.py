@@ -87,8 +87,7 @@ def summarize_audit(
     counts = f"{rows_text(audit.rows)} in {classes_text(audit.classes)}"
     parts: list[Part] = [Paragraph(f"{audit.source}: {counts}; the smallest has {audit.k_text}.")]
     if audit.promised:
-        holds = Paragraph("The promise holds.", "good")
-        parts.append(holds if audit.holds else Paragraph("The promise does NOT hold.", "bad"))
+        parts.append(_state_verdict(audit))
         parts.append(tabulate_promised("Requirements", audit.requirements))
         parts += _list_worst(audit, values=values)
     else:
@@ -104,6 +103,15 @@ def summarize_audit(
     noted = (verdict for verdict in (*audit.requirements, *measured) if verdict.note)
     parts += [Paragraph(f"  {verdict.title}: {verdict.note}", "aside") for verdict in noted]
     return parts
+
+
+def _state_verdict(audit: Audit) -> Paragraph:
+    """States whether the promise holds; where nothing fails, that it is not proved."""
+    if audit.holds:
+        return Paragraph("The promise holds.", "good")
+    if audit.is_undecided:
+        return Paragraph("The promise is NOT proved: some of it cannot be decided.", "bad")
+    return Paragraph("The promise does NOT hold.", "bad")
 
 
 def warn_of_refuted(checks: Sequence[Check]) -> list[Paragraph]:
@@ -158,10 +166,14 @@ def _write(verdict: Verdict) -> tuple[str, str]:
 
 def _list_worst(audit: Audit, *, values: bool) -> Iterator[Table]:
     rows = []
+    open_titles = {verdict.title for verdict in audit.requirements if verdict.holds is None}
     for report in [report for report in audit.worst if report.breaks][:MOST_CLASSES]:
         who = [", ".join(f"{name}={value}" for name, value in report.label.items())]
         margins = {title: number_text(abs(report.margins[title])) for title in report.breaks}
-        broken = "; ".join(f"{title}, by {margin}" for title, margin in margins.items())
+        broken = "; ".join(
+            f"{title}, by {margin}" + (" (not decided)" if title in open_titles else "")
+            for title, margin in margins.items()
+        )
         counts = (f"{report.number:,}", f"{report.size:,}")
         rows.append((*counts, *(who if values else ()), broken))
     if rows:

@@ -59,6 +59,7 @@ VERDICTS = {
     False: "THE PROMISE DOES NOT HOLD",
     None: "nothing was promised; measured only",
 }
+UNDECIDED = "THE PROMISE IS NOT PROVED: some of it cannot be decided"
 IN_PARTS = "counted part by part: joint distributions are not listed"
 STARS_AS_ANY = "stars as any value"
 """The reading of a release with stars in single cells, beside that in which a star is a value."""
@@ -116,9 +117,18 @@ class Audit(Tabular):
         return ", ".join(verdict.title for verdict in self.requirements if not verdict.holds)
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether no requirement fails, but some cannot be decided, so that nothing is proved."""
+        return self.holds is False and all(each.holds is not False for each in self.requirements)
+
+    @property
     def headline(self) -> str:
         """How many rows and classes there are, and whether the promise holds."""
-        return f"{rows_text(self.rows)} in {classes_text(self.classes)}; {VERDICTS[self.holds]}"
+        return f"{rows_text(self.rows)} in {classes_text(self.classes)}; {self._verdict}"
+
+    @property
+    def _verdict(self) -> str:
+        return UNDECIDED if self.is_undecided else VERDICTS[self.holds]
 
     def records(self) -> list[dict[str, Any]]:
         """A line for each requirement, promised ones first."""
@@ -147,7 +157,7 @@ class Audit(Tabular):
     def __str__(self) -> str:
         counts = f"{rows_text(self.rows)} in {classes_text(self.classes)}"
         head = f"{self.source}: {counts}; the smallest has {self.k_text}"
-        lines = [head, VERDICTS[self.holds]]
+        lines = [head, self._verdict]
         lines += [f"  {item}" for item in self.requirements]
         return join_lines([*lines, *(f"  note: {note}" for note in self.notes)])
 

@@ -52,9 +52,10 @@ class RequirementRecord(Record):
     def __str__(self) -> str:
         attained = self.achieved if self.achieved_exact is None else self.achieved_exact
         holds = {True: "holds", False: "fails", None: "not decided"}[self.holds]
-        failing = f", {self.failing_classes} classes fail" if self.failing_classes else ""
-        beside = f" beside {self.reference}" if self.reference else ""
-        return f"{self.required} required, {attained} attained{beside}: {holds}{failing}"
+        count = self.failing_classes
+        failing = f", {classes_text(count)} {'fails' if count == 1 else 'fail'}" if count else ""
+        against = f" against {self.reference}" if self.reference else ""
+        return f"{self.required} required, {attained} attained{against}: {holds}{failing}"
 
 
 @dataclass(frozen=True)

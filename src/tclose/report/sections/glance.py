@@ -63,6 +63,9 @@ def _judge_promise(subject: Subject) -> Card:
     if audit.holds:
         note = f"Counted on the {subject.thing} itself: {_condense_promise(subject)}"
         return Card("The promise", "kept", "good", facts, note)
+    if audit.is_undecided:
+        note = "No requirement fails, but some cannot be decided; the notes say why."
+        return Card("The promise", "not proved", "bad", facts, note)
     broken = sum(verdict.holds is not True for verdict in audit.requirements)
     note = f"{broken} of {len(audit.requirements)} requirements are not kept."
     return Card("The promise", "does not hold", "bad", facts, note)

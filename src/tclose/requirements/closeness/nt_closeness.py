@@ -239,7 +239,7 @@ class NTCloseness(Closeness):
                 columns = ", ".join(repr(name) for name in unseen)
                 note = (
                     f"without a hierarchy that knows every label of {columns}, supersets may exist "
-                    "unseen"
+                    "unseen; a release's certificate names them"
                 )
         only = np.arange(classes.count) == worst
         nearest = [each.exact(0) for _, _, each in self._compare(classes, levels, only)]
