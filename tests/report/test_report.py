@@ -369,3 +369,29 @@ def test_a_broken_requirement_is_told_as_a_wish() -> None:
     assert broken["sentence"].startswith("Required: someone who knows a person's q")
     assert kept["name"] == "Closeness of s" and kept["outcome"] == "kept"
     assert kept["sentence"].startswith("In no class")
+
+
+@pytest.mark.parametrize(
+    ("promise", "required", "whole"),
+    [
+        ({"t": 0.5}, "at most 0.5", "the whole table"),
+        ({"t": 0.5, "n": 4}, "n=4, t=0.5", "a large part of the table"),
+        (
+            {"t": 0.5, "reference": "uniform"},
+            "at most 0.5",
+            "a uniform distribution over 2 values",
+        ),
+    ],
+)
+def test_a_report_names_what_classes_are_compared_with(
+    promise: dict[str, Any], required: str, whole: str
+) -> None:
+    table = pa.table({"q": ["a", "a", "b", "b"] * 2, "s": ["x", "y", "x", "x"] * 2})
+    quasi = {"role": "quasi", "hierarchy": {"groups": {"all": ["a", "b"]}}}
+    rules = {"k": 2, "columns": {"q": quasi, "s": {"role": "sensitive", **promise}}}
+    text = re.sub(
+        r"[\s│┃]+", " ", write_plain_text(tclose.audit_report(tclose.audit(table, rules)))
+    )
+    assert f"{required} required" in text
+    assert f"is as close to that of {whole} as promised" in text
+    assert f"Rows by how far their class is from {whole}: s" in text

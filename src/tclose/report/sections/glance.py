@@ -23,12 +23,19 @@ from tclose.report.sections.findings import (
     rank_findings,
     rate_severity,
 )
-from tclose.report.sections.overview import join_names, measure_nearness, name_requirement
+from tclose.report.sections.overview import (
+    join_names,
+    measure_nearness,
+    name_requirement,
+    name_whole,
+)
 from tclose.report.subject import Subject
 from tclose.report.summaries import warn_of_refuted
+from tclose.requirements.closeness.nt_closeness import NTCloseness
 from tclose.verify.verdict import Verdict
 
 MOST_FACTS = 6
+CLOSENESS = ("t-closeness", "joint-t-closeness", NTCloseness.name)
 NOTHING = 0.9995
 """The loss from which nothing is left of a column, to the displayed decimal."""
 LITTLE = 0.2
@@ -85,16 +92,18 @@ def _condense_promise(subject: Subject) -> str:
     """Writes the promise in one sentence: the size of classes, then closeness."""
     verdicts = subject.now.audit.requirements
     crowds = [verdict.required for verdict in verdicts if verdict.requirement == "k-anonymity"]
-    closeness = ("t-closeness", "joint-t-closeness")  # not (n, t): that is to a part of the table
-    close = [verdict.attribute or "" for verdict in verdicts if verdict.requirement in closeness]
+    close: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.requirement in CLOSENESS:
+            close.setdefault(name_whole(verdict), []).append(verdict.attribute or "")
     parts = []
     if crowds and crowds[0]:
         parts.append(f"every person is one of at least {crowds[0]} who look alike")
-    if close:
-        names = join_names([subject.show(name) for name in dict.fromkeys(close)])
+    for whole, attributes in close.items():
+        names = join_names([subject.show(name) for name in dict.fromkeys(attributes)])
         parts.append(
-            f"in every group that looks alike the spread of {names} is as close to that of the "
-            "whole table as promised"
+            f"in every group that looks alike the spread of {names} is as close to that of {whole} "
+            "as promised"
         )
     return f"{', and '.join(parts) or 'every requirement below is kept'}."
 

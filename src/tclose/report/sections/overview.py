@@ -14,6 +14,7 @@ from tclose.plain import classes_text, rows_text, share_text
 from tclose.report.document import Figure, Figures, Gauge, Gauges, Paragraph, Part, Section, Table
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import tabulate_beliefs
+from tclose.requirements.closeness.nt_closeness import NTCloseness
 from tclose.requirements.registry import find_requirement
 from tclose.verify.audit import STARS_AS_ANY
 from tclose.verify.verdict import Verdict
@@ -74,7 +75,7 @@ def describe_requirement(verdict: Verdict, subject: Subject) -> str:
         quasi=join_names([subject.show(name) for name in subject.quasi]),
         scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
         by=measure.phrase if measure else "",
-        whole="the whole table" if verdict.reference is None else verdict.reference,
+        whole=name_whole(verdict),
     )
     words += OTHERS_KNOWN if verdict.adversary == "knows_others" else ""
     return words if verdict.holds else f"Required: {words[:1].lower()}{words[1:]}"
@@ -115,6 +116,21 @@ def find_limit(verdict: Verdict) -> float | None:
     return float(measured.value[known[0]] + sign * measured.margin[known[0]])
 
 
+def write_required(verdict: Verdict) -> str:
+    """Writes what is required; thresholds that name themselves (n=…, t=…) need no more words."""
+    required = verdict.required or ""
+    if find_limit(verdict) is None or "=" in required:
+        return required
+    return f"{'at least' if verdict.measurement.small_is_bad else 'at most'} {required}"
+
+
+def name_whole(verdict: Verdict) -> str:
+    """Names what the classes are compared with."""
+    if verdict.requirement == NTCloseness.name:
+        return "a large part of the table"
+    return "the whole table" if verdict.reference is None else verdict.reference
+
+
 def make_promise_section(subject: Subject) -> Section:
     """Makes the section on requirements, one per row: in words, as a gauge, and the outcome."""
     audit = subject.now.audit
@@ -146,12 +162,10 @@ def _gauge(verdict: Verdict, subject: Subject) -> Gauge:
         end = SCALE * (max(limit, attained) if math.isfinite(attained) else limit)
         place, mark = min(attained / end, 1.0) if end else 1.0, limit / end if end else 0.0
     was = subject.was(verdict)
-    bound = "at least" if verdict.measurement.small_is_bad else "at most"
-    required = verdict.required or ""
     return Gauge(
         name=name_requirement(verdict, subject),
         sentence=describe_requirement(verdict, subject),
-        required=f"{bound} {required}" if limit is not None else required,
+        required=write_required(verdict),
         attained=verdict.achieved_text,
         outcome=write_outcome(verdict),
         tone="good" if verdict.holds else "note" if verdict.holds is None else "bad",

@@ -29,7 +29,7 @@ from tclose.report.document import (
     Table,
 )
 from tclose.report.explanation import choose_shares, draw_differences, draw_flow
-from tclose.report.sections.overview import find_limit
+from tclose.report.sections.overview import find_limit, name_whole, write_required
 from tclose.report.subject import Subject
 from tclose.requirements import compile_constraints, state_requirements
 from tclose.verify.audit import Audit
@@ -52,7 +52,7 @@ def make_spread_section(subject: Subject) -> Section:
     audit = subject.now.audit
     lead = Paragraph(
         "Each bar shows a share of the rows. Lines between the bars mark the promised limits: no "
-        "class may be smaller, or farther from the table, than they allow."
+        "class may be smaller, or farther away, than they allow."
     )
     shown = [verdict for verdict in audit.requirements if _can_be_drawn(audit, verdict)]
     charts = [_chart_distances(subject, verdict) for verdict in shown]
@@ -85,7 +85,7 @@ def _chart_sizes(subject: Subject) -> HistogramChart:
 
 
 def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
-    """Charts the rows in classes at each distance from the whole table."""
+    """Charts the rows in classes at each distance from what they are compared with."""
     pairs = [(subject.now.audit, verdict)]
     was = subject.was(verdict)
     if subject.before is not None and was is not None:
@@ -100,9 +100,9 @@ def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     measure = DISTANCES.get(verdict.distance or "")
     unit = "bits" if measure and measure.in_bits else "0 alike, 1 as different as can be"
     about = subject.show(verdict.attribute or "")
-    title = f"Rows by how far their class is from the whole table: {about}"
+    title = f"Rows by how far their class is from {name_whole(verdict)}: {about}"
     across = f"distance ({verdict.distance}; {unit})"
-    line = None if limit is None else Limit(f"at most {verdict.required}", scale.below, "before")
+    line = None if limit is None else Limit(write_required(verdict), scale.below, "before")
     return HistogramChart(title, across, "share of rows", scale.bins, series, line, scale.edges)
 
 
