@@ -274,6 +274,12 @@ def test_the_command_confirms_and_refutes(release: Release, tmp_path: Path) -> N
     assert sum(len(record["classes"]) for record in plan["supersets"]) == release.classes
 
 
+def test_an_explanation_says_that_its_distance_is_not_the_promised_one(release: Release) -> None:
+    why = tclose.explain(release.data, rules())
+    assert why.t is None and f"a part of the table with {N} rows or more" in why.note
+    assert "part of the table" not in tclose.explain(release.data, rules(None)).note
+
+
 def test_a_certificate_names_no_value(release: Release) -> None:
     text = json.dumps([record.to_json() for record in release.certificate.supersets or ()])
     assert not any(word in text for word in (*GROUP.values(), "red", "flu", "[[2"))

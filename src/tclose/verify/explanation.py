@@ -234,13 +234,19 @@ def _find_steps(
 
 
 def _note_values(bound: BoundTable, name: str) -> Iterator[str]:
-    """How masked and missing values of an attribute are counted."""
+    """How masked and missing values of an attribute are counted, and what else is promised."""
     if name in bound.classes.masked:
         yield (
             "hidden values and groups count as what they may be, in their shares of the table; "
             "rows are those with exact values"
         )
-    if bound.policy.columns[name].missing == "any":
+    column = bound.policy.columns[name]
+    if column.n is not None:
+        yield (
+            f"promised is closeness to a part of the table with {column.n:,} rows or more; this is "
+            "the distance from the whole table"
+        )
+    if column.missing == "any":
         yield "missing values are taken to be the value that makes the class worst"
 
 
