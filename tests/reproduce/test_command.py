@@ -94,7 +94,7 @@ def test_the_page_is_well_formed_and_its_charts_say_what_they_show(written: Path
         assert "quasi-identifier size" in told or "k and l" in told
         assert len({line.get("stroke") for line in chart.iter("polyline")}) == 5
         assert len({line.get("stroke-dasharray") for line in chart.iter("polyline")}) == 5
-    assert len(list(root.iter("caption"))) == 9
+    assert len(list(root.iter("caption"))) == 10
 
 
 def test_every_point_lies_within_its_chart(written: Path) -> None:

@@ -151,7 +151,8 @@ def count_supersets(release: Release) -> int:
 @pytest.mark.parametrize("method", ["hybrid", "nt-mondrian", "optimal", "auto"])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_every_class_names_a_superset_that_can_be_counted_by_hand(method: str, gaps: bool) -> None:
-    found = tclose.anonymize(make_table(gaps=gaps), rules(), method=method, effort=EFFORT)
+    effort = 0.6 if method == "auto" else EFFORT  # with less, auto takes nt-mondrian
+    found = tclose.anonymize(make_table(gaps=gaps), rules(), method=method, effort=effort)
     assert count_supersets(found) == found.classes
     assert found.certificate.method == ("hybrid" if method == "auto" else method)
 
