@@ -16,6 +16,7 @@ from tclose.data.opening import open_source
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pl = pytest.importorskip("polars")
+pd = pytest.importorskip("pandas")
 
 SEXES = {1: "male", 2: "female", 3: "other"}
 ROWS = 40
@@ -227,5 +228,20 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(
     assert most <= 1_000_000 < whole
     monkeypatch.setattr(statistics, "DENSE", 2_000_000)
     monkeypatch.setattr(statistics, "RATIO", 10)
+    with pytest.raises(tclose.DataError, match="unpacked"):
+        list(statistics._open(path, None)[0]())
+
+
+def test_one_long_text_of_many_rows_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a text is in the file once, with a reference in every row."""
+    path = tmp_path / "long.dta"
+    frame = pd.DataFrame({"age": [1, 2, 3] * 2_000, "text": ["x" * 100_000] * 6_000})
+    frame.to_stata(path, version=118, convert_strl=["text"], write_index=False)
+    assert path.stat().st_size < 300_000
+    chunks, _ = statistics._open(path, None)
+    assert len(next(chunks())["text"]) < 2_100
+    monkeypatch.setattr(statistics, "DENSE", 1 << 20)
     with pytest.raises(tclose.DataError, match="unpacked"):
         list(statistics._open(path, None)[0]())

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from importlib.util import find_spec
@@ -35,8 +36,11 @@ ROWS, BYTES = 65_536, 128 << 20
 """How many rows are read at once at most, and about how much memory they may take."""
 DENSE, RATIO = 1 << 30, 200
 """The rows of a file, which may be packed, take so many bytes, or so many times what is stored."""
-VALUE = 32
-"""What Python needs for a value, beside its text."""
+VALUE, LONG_TEXT = 32, 1 << 16
+"""What Python needs for a value, beside its text; what a text of any length is taken to need."""
+MOST_MEMORY = 6 << 30
+"""The address space of the process that reads: rows may share one long text in the file, and have
+a copy each in memory."""
 KINDS: dict[type, str] = {
     bool: "whole", int: "whole", str: "text", datetime: "moment", date: "day", time: "time",
 }  # fmt: skip
@@ -116,12 +120,27 @@ def _describe_damage(path: Path) -> DataError:
 
 def main(path: Path, target: Path, encoding: str | None) -> None:
     """Converts a file and prints the result, for the parent process."""
+    _limit_memory()
     try:
         print(json.dumps({"notes": convert(path, target, encoding)}))
     except DataError as error:
         print(json.dumps({"what": error.what, "where": error.where, "hint": error.hint}))
+    except MemoryError:
+        what = f"its rows take more than {MOST_MEMORY >> 30} GiB of memory, or more than there is"
+        hint = "save it without long texts, or as .csv or .parquet"
+        print(json.dumps({"what": what, "where": path.name, "hint": hint}))
     except OSError as error:
         print(json.dumps({"errno": error.errno, "strerror": error.strerror}))
+
+
+def _limit_memory() -> None:
+    """Limits the memory of this process, where the system can; never above what it has."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([MOST_MEMORY, *limits]), hard))
 
 
 @dataclass
@@ -202,12 +221,15 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
     _, metadata = load(metadataonly=True)
     if not metadata.column_names:
         raise DataError("the file has no columns", where=path.name)
-    stored = sum(metadata.variable_storage_width.values())
-    limit = max(1, min(ROWS, BYTES // (stored + VALUE * len(metadata.column_names))))
+    widths = metadata.variable_storage_width
+    long_texts = [name for name, width in widths.items() if width == 0]
+    stored = sum(widths.values())
+    needed = stored + VALUE * len(widths) + LONG_TEXT * len(long_texts)
+    limit = max(1, min(ROWS, BYTES // max(1, needed)))
     most = max(DENSE, RATIO * path.stat().st_size)
 
     def chunks() -> Iterator[Chunk]:
-        start = 0
+        start = unpacked = 0
         while True:
             chunk, _ = load(row_offset=start, row_limit=limit)
             rows = len(next(iter(chunk.values()), []))
@@ -216,7 +238,9 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
             start += rows
             if rows < limit:
                 return
-            if start * stored > most:
+            unpacked += rows * stored
+            unpacked += sum(len(text or "") for name in long_texts for text in chunk[name])
+            if unpacked > most:
                 what = f"unpacked, it is larger than {most >> 20:,} MiB, {RATIO} times itself"
                 raise DataError(what, where=path.name, hint="save it without compression")
 
