@@ -31,6 +31,8 @@ INTERVAL, TREE_TABLE, TREE_CLIMB, SET = range(4)
 """`LossForm` of the kernels."""
 NO_CODE = 1 << 30
 """Beyond every code: where a column has no missing values."""
+LARGEST_LEAST = 20_000
+"""Nodes looked at, at most, to find out how many rows a class needs."""
 FORBIDDEN = 10_000.0
 """What is charged, as in the kernels, where values may not be released together."""
 LEAST_WEIGHT = 1e-6
@@ -68,6 +70,7 @@ class ConstraintArrays:
         base, fields = constraints.base, constraints.fields
         compiled = [_compare_exactly(each, fields[each.field]) for each in compiled]
         self.compiled, self.k = compiled, constraints.k
+        self.least_rows = np.array([self.k], np.int64)
         self.rows = np.zeros(len(compiled), dtype=ROW)
         trees = [_contract_tree(each, fields[each.field]) for each in compiled]
         value, node = 0, 0
@@ -120,6 +123,28 @@ class ConstraintArrays:
                     self.node_rows[self.node_parent[node]] += self.node_rows[node]
                 moments = self.node_length[low:end] * self.node_rows[low:end]
                 self.moment_up_to[low:end] = np.cumsum(moments)
+        least = [self.k, *(self._count_needed(row) for row in self.rows)]
+        self.least_rows[0] = max(least)
+
+    def _count_needed(self, row: np.void) -> int:
+        """The fewest rows of any class within a distance of the reference, or fewer than that.
+
+        Below each node a class of m rows has a whole number of them, so its share there is at least
+        as far from the reference's as the nearest multiple of 1 / m.
+        """
+        is_plain = row["kind"] == ConstraintKind.EMD and not row["superset_rows"]
+        if not is_plain or row["hidden_slot"] >= 0 or row["whole_first"] != row["whole_end"]:
+            return self.k
+        nodes, known = slice(int(row["first_node"]), int(row["end_node"])), int(row["known_rows"])
+        length, below = self.node_length[nodes], self.node_rows[nodes]
+        most = min(self.k + LARGEST_LEAST // max(len(below), 1), int(row["largest_exact"]), known)
+        if most <= self.k:
+            return self.k
+        sizes = np.arange(self.k, most)
+        beyond = np.multiply.outer(sizes, below) % known
+        work = np.minimum(beyond, known - beyond) @ length * int(row["denominator"])
+        enough = np.flatnonzero(work <= int(row["numerator"]) * known * sizes)
+        return int(sizes[enough[0]]) if len(enough) else most
 
 
 class ConstraintPair:

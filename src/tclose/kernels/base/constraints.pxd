@@ -29,6 +29,7 @@ cdef class ConstraintSet:
     cdef readonly object arrays
     cdef readonly Py_ssize_t n_constraints, n_slots, n_nodes
     cdef readonly int64_t k
+    cdef Longs least_rows                # one number: no class of fewer rows keeps the constraints
     cdef readonly int64_t person_slot    # the slot that counts persons; −1: rows are counted
     cdef readonly int64_t least_persons  # what a class must have there
     cdef readonly int64_t person_unit    # what a person adds up to there at most
@@ -78,8 +79,8 @@ cdef inline int64_t hidden_rows(ConstraintRow* row, ConstLongs hist) noexcept no
     return hist[row.hidden_slot] if row.hidden_slot >= 0 else 0
 
 cdef inline bint is_too_small(ConstraintSet given, ConstLongs hist, int64_t rows) noexcept nogil:
-    """Whether a class has fewer than k rows, or may have fewer than k persons."""
-    return rows < given.k or (
+    """Whether a class has too few rows, or may have fewer than k persons."""
+    return rows < given.least_rows[0] or (
         given.person_slot >= 0 and hist[given.person_slot] < given.least_persons
     )
 

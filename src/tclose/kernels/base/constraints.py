@@ -20,6 +20,7 @@ class ConstraintSet:
         self.arrays, self.n_constraints = arrays, len(arrays.rows)
         self.n_slots, self.n_nodes = len(arrays.slot_rows), len(arrays.node_parent)
         self.k, self.person_slot = arrays.k, arrays.person_slot
+        self.least_rows = longs(arrays.least_rows)
         self.least_persons, self.person_unit = arrays.least_persons, arrays.person_unit
         self.rows = cython.cast(cython.pointer(ConstraintRow), longs(arrays.rows.view("i8")))
         self.share_lower = doubles(arrays.share_lower)

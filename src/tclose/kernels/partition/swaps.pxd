@@ -1,6 +1,6 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
-from tclose.kernels.base.memory cimport ConstLongs, Longs, Memory
+from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs, Memory
 from tclose.kernels.base.random cimport RandomStream, draw
 from tclose.kernels.base.table cimport FAR_CODE, SET, cell_distance, count_alike, range_loss
 from tclose.kernels.partition.state cimport NO_GAIN, PartitionState
@@ -37,6 +37,7 @@ cdef class CellSwaps(Memory):
     cdef int64_t[SMALL_CLASS] leaving, entered, taken, filling, source
     cdef Py_ssize_t next_leaving, n_leaving
     cdef Longs low, high
+    cdef Doubles width            # by column: what each loses, all together `loss_without`
     cdef double loss_without
     cdef double before            # what the class loses, less what the places so far have cost
     # the best place for the next: a class, and a cell to be exchanged for (−1: none)

@@ -39,7 +39,7 @@ class CellSwaps(Memory):
         self.place = self.longs_of(place)
         self.suppressed = self.longs_of(suppressed)
         self.first_suppressed = self.longs_of(first_suppressed)
-        self.low, self.high = self.longs(d), self.longs(d)
+        self.low, self.high, self.width = self.longs(d), self.longs(d), self.doubles(d)
         self.near_cells = self.longs(len(tie) + 1)
         for j in range(d):
             is_set: cython.bint = self.state.table.columns[j].form == SET
@@ -87,7 +87,8 @@ class CellSwaps(Memory):
         self.loss_without = 0.0
         for j in range(self.state.table.n_columns):
             self.low[j], self.high[j] = self.state._range_if(a, j, x, -1)
-            self.loss_without += range_loss(self.state.table, j, self.low[j], self.high[j])
+            self.width[j] = range_loss(self.state.table, j, self.low[j], self.high[j])
+            self.loss_without += self.width[j]
         self.before = self.state.rows[a] * self.state.loss[a]
         self._forget_places()
         return self.loss_without < self.state.loss[a] - 1e-12
@@ -178,7 +179,7 @@ class CellSwaps(Memory):
     def _gather(self, x):
         """The loss saved (or 0) where a cell of a small class and others near it become a class of
         their own, all of which their classes can spare; the next is the one that costs least."""
-        a, k = self.state.cell_class[x], self.state.table.constraints.k
+        a, k = self.state.cell_class[x], self.state.table.constraints.least_rows[0]
         if a < 0 or self.state.n_cells[a] > SMALL_CLASS or self.state.n_free == 0:
             return 0.0
         rest = self.state.rows[a] - self.state.table.rows[x]
@@ -220,7 +221,7 @@ class CellSwaps(Memory):
             y = self.near_cells[q]
             b, rows = self.state.cell_class[y], self.state.table.rows[y]
             rest = self.state.rows[b] - rows
-            if b == c or rest < self.state.table.constraints.k:
+            if b == c or rest < self.state.table.constraints.least_rows[0]:
                 continue
             cost = (self.state.rows[c] + rows) * self.state.loss_if(c, -1, y)
             cost -= self.state.rows[c] * self.state.loss[c]
@@ -234,7 +235,7 @@ class CellSwaps(Memory):
 
     def _find_near_cells(self, x):
         """Has the nearest cells that their classes can spare in `near_cells`."""
-        k, most = self.state.table.constraints.k, INFINITY
+        k, most = self.state.table.constraints.least_rows[0], INFINITY
         self.n_near_cells = 0
         self.work += 2 * self.state.table.n_cells
         for y in range(self.state.table.n_cells):
@@ -298,7 +299,8 @@ class CellSwaps(Memory):
                 self.low[j], self.high[j] = 0, self.state.high[a * d + j]
                 for q in range(self.next_leaving, self.n_leaving):
                     self.high[j] -= self._is_last_of_value(a, j, q)
-            self.loss_without += range_loss(self.state.table, j, self.low[j], self.high[j])
+            self.width[j] = range_loss(self.state.table, j, self.low[j], self.high[j])
+            self.loss_without += self.width[j]
         self.work += (self.state.n_cells[a] + self.n_leaving) * d
 
     def _is_leaving(self, cell):
@@ -414,7 +416,7 @@ class CellSwaps(Memory):
                 self.best_saved, self.best_cell, self.best_class = saved, y, b
                 self.best_filler = -1
             rest = self.state.rows[b] - rows[y]
-            if here <= self.filled or rest < self.state.table.constraints.k:
+            if here <= self.filled or rest < self.state.table.constraints.least_rows[0]:
                 continue
             self.work += 2 * self.state.table.n_columns
             filled = here - rest * self.state.loss_if(b, y, -1)
@@ -425,18 +427,25 @@ class CellSwaps(Memory):
 
     def _loss_with(self, a, x, y, most):
         """Loss per row of class a with y in place of what leaves; beyond `most` not counted on."""
-        total: cython.double = 0.0
         if self.has_wide_sets:
             return self.state.loss_if(a, x, y)
+        total: cython.double = self.loss_without
+        codes = self.state.table.codes + y * self.state.table.n_columns
         for j in range(self.state.table.n_columns):
-            code: int64_t = self.state.table.codes[y * self.state.table.n_columns + j]
+            code: int64_t = codes[j]
             low: int64_t = self.low[j]
             high: int64_t = self.high[j]
             if self.state.table.columns[j].form == SET:
-                high += not self._has_value_without(a, j, code)
+                if self._has_value_without(a, j, code):
+                    continue
+                high += 1
+            elif code < low:
+                low = code
+            elif code > high:
+                high = code
             else:
-                low, high = min(low, code), max(high, code)
-            total += range_loss(self.state.table, j, low, high)
+                continue
+            total += range_loss(self.state.table, j, low, high) - self.width[j]
             if total >= most:
                 break
         return total
@@ -485,20 +494,32 @@ class CellSwaps(Memory):
     def _loss_of_both(self, b, x, most):
         """Loss per row of class b together with cell x; infinite where that is `most` or more."""
         d = self.state.table.n_columns
-        total: cython.double = 0.0
+        total: cython.double = self.state.loss[b]
         if self.has_wide_sets:
             total = self.state.loss_if(b, -1, x)
-            return total if total < most else INFINITY
+        if total >= most:
+            return INFINITY
+        if self.has_wide_sets:
+            return total
+        codes = self.state.table.codes + x * d
+        lows, highs = self.state.low + b * d, self.state.high + b * d
         for j in range(d):
-            code: int64_t = self.state.table.codes[x * d + j]
-            low: int64_t = self.state.low[b * d + j]
-            high: int64_t = self.state.high[b * d + j]
+            code: int64_t = codes[j]
+            low: int64_t = lows[j]
+            high: int64_t = highs[j]
             if self.state.table.columns[j].form == SET:
                 at = b * self.state.n_codes + self.state.column_start[j] + code
-                high += self.state.code_cells[at] == 0
+                if self.state.code_cells[at] > 0:
+                    continue
+                high += 1
+            elif code < low:
+                low = code
+            elif code > high:
+                high = code
             else:
-                low, high = min(low, code), max(high, code)
+                continue
             total += range_loss(self.state.table, j, low, high)
+            total -= range_loss(self.state.table, j, lows[j], highs[j])
             if total >= most:
                 return INFINITY
         return total

@@ -125,7 +125,8 @@ class Partitioner(Memory):
         d, n_cells = self.table.n_columns, self.node.n_cells
         self.node.rank_codes()
         best_saved: cython.double = -1.0
-        if self.node.rows < 2 * self.node.constraints.k or n_cells < 2 or self.node.loss == 0.0:
+        least_rows = self.node.constraints.least_rows[0]
+        if self.node.rows < 2 * least_rows or n_cells < 2 or self.node.loss == 0.0:
             return best_saved, 1
         for p in range(n_cells):
             self.weight[p] = weight_of(self.table, self.node.cells[p], 0)

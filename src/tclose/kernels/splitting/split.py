@@ -168,7 +168,7 @@ class NodeWorkspace(Memory):
     def choose_split(self):
         """The cut that the loaded node takes."""
         split = self.make_split(-1, -1, -1.0)
-        if self.rows < 2 * self.constraints.k or self.n_cells < 2:
+        if self.rows < 2 * self.constraints.least_rows[0] or self.n_cells < 2:
             return split
         self.rank_codes()
         self.remember()
@@ -217,21 +217,21 @@ class NodeWorkspace(Memory):
 
     def find_best_cut(self, j):
         """Sets which cut of column j would save most, and what it would save (−1: no cut)."""
-        k = self.constraints.k
+        least_rows = self.constraints.least_rows[0]
         left_rows: int64_t = 0
         self.best_saved[j], self.best_rank[j] = -1.0, -1
         if self.n_ranks[j] <= 1 or not self.weigh_cuts(j):
             return
         for v in range(self.n_ranks[j] - 1):
             left_rows += self.rank_rows[v]
-            if left_rows >= k and self.rows - left_rows >= k and self.is_along_hierarchy(j, v):
+            if left_rows >= least_rows <= self.rows - left_rows and self.is_along_hierarchy(j, v):
                 saved = self.measure_saving(v, left_rows)
                 if saved > self.best_saved[j]:
                     self.best_saved[j], self.best_rank[j] = saved, v
 
     def judge_cuts(self, j, least, only_best, found):
         """The allowed cuts of column j that save more than `least`; how many. Cuts are weighed."""
-        k = self.constraints.k
+        least_rows = self.constraints.least_rows[0]
         self.order_along(j)
         self.support.clear(self.left_hist)
         left_rows: int64_t = 0
@@ -240,9 +240,9 @@ class NodeWorkspace(Memory):
         for v in range(self.n_ranks[j] - 1):
             left_rows += self.send_more_left(first, self.rank_end[v])
             first = self.rank_end[v]
-            if self.rows - left_rows < k:
+            if self.rows - left_rows < least_rows:
                 break
-            if left_rows < k or not self.is_along_hierarchy(j, v):
+            if left_rows < least_rows or not self.is_along_hierarchy(j, v):
                 continue
             saved = self.measure_saving(v, left_rows)
             if saved > least and self.keep_both_halves(left_rows):
@@ -292,7 +292,7 @@ class NodeWorkspace(Memory):
     def list_splits(self, found):
         """All allowed cuts of the loaded node, by the width of their columns; returns how many."""
         count: cython.Py_ssize_t = 0
-        if self.rows < 2 * self.constraints.k or self.n_cells < 2:
+        if self.rows < 2 * self.constraints.least_rows[0] or self.n_cells < 2:
             return count
         self.rank_codes()
         self.remember()
@@ -388,12 +388,12 @@ class NodeWorkspace(Memory):
             rank_rows[rank[p]] += cell_rows[p]
         first: cython.Py_ssize_t = 0
         left_rows = rank_rows[0]
-        while first < n_ranks - 1 and left_rows < self.constraints.k:
+        while first < n_ranks - 1 and left_rows < self.constraints.least_rows[0]:
             first += 1
             left_rows += rank_rows[first]
         last = n_ranks - 2
         right_rows = rank_rows[n_ranks - 1]
-        while last >= 0 and right_rows < self.constraints.k:
+        while last >= 0 and right_rows < self.constraints.least_rows[0]:
             right_rows += rank_rows[last]
             last -= 1
         if first > last:
