@@ -14,6 +14,8 @@ import tclose
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.partition.state import PartitionState
 from tclose.kernels.partition.swaps import CellSwaps
+from tclose.kernels.splitting.partitioner import Partitioner
+from tclose.kernels.splitting.split import NodeWorkspace
 from tclose.search import Budget, Progress, method_named, outcome, problem_of
 from tclose.search.local_search import hybrid as module
 from tclose.search.merging import merge_failing
@@ -136,6 +138,31 @@ def test_small_classes_go_and_come_and_their_cells_change_places(
     found = [np.array(values)[after == c].tolist() for c in range(after.max() + 1)]
     assert sorted(found) == best and state.count_failing() == 0
     assert saved == pytest.approx((problem.cost(label) - problem.cost(after)) * problem.n_rows)
+
+
+def test_a_few_cells_that_change_sides_bring_halves_near_enough(tables: Any) -> None:
+    """Each kind of illness has numbers of its own, and its cells have up to four rows. Sharing all
+    kinds out evenly, with a cell's rounding, leads to no more than 68 classes in 30 passes."""
+    random, count = np.random.default_rng(5), 24
+    kinds = np.sort(random.integers(0, 4, count))
+    rows = random.integers(1, 5, count)
+    columns = {
+        "number": np.repeat(np.arange(count), rows).tolist(),
+        "ill": [f"kind {kind}" for kind in np.repeat(kinds, rows)],
+    }
+    roles: dict[str, Any] = {"number": "quasi"}
+    roles["ill"] = {"role": "sensitive", "t": "0.15", "distance": "equal"}
+    problem = problem_of(tables.Case(columns, {"k": 2, "columns": roles}).bound())
+    table, classes = problem.make_coded_table(), 0
+    for stream in range(30):
+        partitioner = Partitioner(NodeWorkspace(table), RandomStream(stream, 1))
+        partitioner.begin_all()
+        while partitioner.n_waiting > 0:
+            partitioner.split_some(10**6, tries=4, plainly=False, tightness=0.0)
+        label = partitioner.labels()
+        assert not problem.find_failing(label).any()
+        classes += label.max() + 1
+    assert classes >= 80
 
 
 @pytest.mark.parametrize("seed", range(12))

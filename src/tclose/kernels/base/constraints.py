@@ -99,8 +99,14 @@ class ConstraintSet:
         clear(scratch + row.first_node, row.end_node - row.first_node)
         for value in range(row.n_values):
             scratch[leaf[value]] += hist[row.first_slot + value]
+        along: int64_t = 0  # the last sum, where the next node is its parent: not read again
         for node in range(row.first_node, row.end_node - 1):
-            scratch[parent[node]] += scratch[node]
+            along += scratch[node]
+            scratch[node] = along
+            if parent[node] != node + 1:
+                scratch[parent[node]] += along
+                along = 0
+        scratch[row.end_node - 1] += along
 
     def _worst_detour(self, row, hidden, rows, reference, known, scratch):
         """What missing values add at their worst value v: only the edges above v change, and their

@@ -7,6 +7,7 @@ from tclose.kernels.base.random cimport RandomStream, draw, draw_unit
 from tclose.kernels.base.table cimport (
     FAR_CODE, SET, CodedTable, add_cell, count_bits, pair_loss, range_loss, weight_of
 )
+from tclose.kernels.splitting.balance cimport HalfBalancer
 from tclose.kernels.splitting.split cimport FREE, NodeWorkspace, codes_of, ranks_of
 
 cdef enum:
@@ -15,12 +16,22 @@ cdef enum:
     CELLS_TRIED = 2000000  # that the tries of one node may handle: large nodes are tried less often
     MIXED_CURVES = 4      # so many of five pools lie in an order that mixes all attributes
     STEPS_PER_PASS = 50  # that a pass over a node takes however few cells it has
+    # what splitting takes in parts of a pass: loading a node, a column cut strictly, an order with
+    # its plain split, the histogram of that, strata, and a split handed out by these
+    PARTS_PER_PASS = 8
+    PARTS_LOADED = 16
+    PARTS_STRICT = 8
+    PARTS_ORDERED = 4
+    PARTS_COUNTED = 1
+    PARTS_STRATA = 2
+    PARTS_HANDED = 1
     WALKED_PER_STEP = 2   # slots, or nodes of a constraint's tree, when halves are judged
 
 cdef class Partitioner(Memory):
     cdef readonly NodeWorkspace node
     cdef readonly CodedTable table
     cdef readonly RandomStream stream
+    cdef HalfBalancer balancer
 
     # by position of the node's cells
     cdef Doubles key
@@ -31,9 +42,10 @@ cdef class Partitioner(Memory):
     cdef Ints goes_left, best_goes_left  # −1 (all bits) for what goes left, else 0
 
     # by stratum
-    cdef Py_ssize_t n_strata       # 0: `goes_left` stands already
-    cdef Ints stratum_start, stratum_fill  # its first place in `by_stratum`, and the next one free
+    cdef Py_ssize_t n_strata
+    cdef Ints stratum_start, stratum_end  # its first place in `by_stratum`, and one past what goes left
     cdef Longs stratum_weight, plain_weight  # in all, and what the plain split sends left
+    cdef Longs left_weight  # what goes left
     cdef Ints bin_end          # by step
     cdef Doubles rank_distance  # by rank: to the seeds, in one column
 
@@ -48,6 +60,10 @@ cdef class Partitioner(Memory):
     cdef Py_ssize_t curve          # the order that the pool lies in
     cdef readonly double loss      # of the finished classes
     cdef readonly double effort    # steps spent
+    cdef int64_t parts             # of passes over the node so far
+    cdef Py_ssize_t border         # positions by key before it go left plainly
+    cdef int64_t left_rows         # of what goes left
+    cdef int64_t whole_weight      # of the node
     cdef Py_ssize_t small          # cells of nodes that are not split any more
     cdef double tightness          # how much a used-up closeness counts against a split
 
@@ -55,15 +71,19 @@ cdef class Partitioner(Memory):
     cdef void split(
         self, double most_steps, int64_t tries, bint plainly, double tightness
     ) noexcept nogil
-    cdef (double, int64_t) _best_split(self, int64_t tries, bint plainly) noexcept nogil
+    cdef double _best_split(self, int64_t tries, bint plainly) noexcept nogil
     cdef bint _split_plainly(self) noexcept nogil
     cdef void _draw_strata(self) noexcept nogil
     cdef int64_t _draw_coarseness(self, ConstLongs fragment) noexcept nogil
     cdef void _key_by_column(self, Py_ssize_t j) noexcept nogil
     cdef void _key_by_seeds(self) noexcept nogil
     cdef void _sort_by_key(self) noexcept nogil
-    cdef (double, double) _try_split(self, double share) noexcept nogil
-    cdef double _plain_share(self, double share) noexcept nogil
+    cdef double _send_first_left(self, double share) noexcept nogil
+    cdef (double, double) _try_split(self, bint is_strict, double share, double least) noexcept nogil
+    cdef double _measure_saving(self) noexcept nogil
+    cdef bint _keeps_halves(self) noexcept nogil
+    cdef void _count_left(self) noexcept nogil
+    cdef void _order_strata(self) noexcept nogil
     cdef void _hand_out(self, double share, double plainness) noexcept nogil
     cdef (double, double) _loss_of_halves(self) noexcept nogil
     cdef int64_t _count_codes(self, Py_ssize_t j, int32_t side) noexcept nogil

@@ -2,8 +2,9 @@
 
 A split is an order of a node's cells (a *key*: one column, or nearness to one or two cells drawn as
 seeds) and a share for the left half. Taken plainly, the first cells up to that share go left. Where
-that breaks a constraint, cells are handed out per stratum of sensitive values (a fragment of the
-values, coarser or finer, or a run of a few cells along their order): a stratum sends
+that breaks a constraint, and all constraints are distances on small trees, a few cells change sides
+(`balance`). Where that does not do, cells are handed out per stratum of sensitive values (a
+fragment of the values, coarser or finer, or a run of a few cells along their order), which sends
 
     λ · (its weight that the plain split sends left) + (1 − λ) · share · (its weight)
 
@@ -15,6 +16,8 @@ along the sensitive order, so every prefix of it is off by less than one cell (`
 
 import cython
 import numpy as np
+
+from tclose.kernels.splitting.balance import HalfBalancer
 
 NEGLIGIBLE_LOSS = cython.declare(cython.double, 1e-9)
 
@@ -32,9 +35,11 @@ class Partitioner(Memory):
         self.by_key, self.by_stratum = self.ints(n_cells), self.ints(n_cells)
         self.weight, self.stratum = self.longs(n_cells), self.ints(n_cells)
         self.goes_left, self.best_goes_left = self.ints(n_cells), self.ints(n_cells)
-        self.stratum_start, self.stratum_fill = self.ints(n_cells + 1), self.ints(n_cells + 1)
+        self.stratum_start, self.stratum_end = self.ints(n_cells + 1), self.ints(n_cells + 1)
         self.stratum_weight, self.plain_weight = self.longs(n_cells), self.longs(n_cells)
+        self.left_weight = self.longs(n_cells)
         self.bin_end = self.ints(MAX_BINS + 1)
+        self.balancer = HalfBalancer(node)
         self.rank_distance = self.doubles(node.table.widest_column + 2)
 
     def begin_all(self, label=None) -> None:
@@ -104,8 +109,9 @@ class Partitioner(Memory):
                 continue
             walked = self.node.support.walked
             self.node.load(self.ids + start, end - start, FREE, 0)
-            saved, passes = self._best_split(tries, plainly)
-            self.effort += passes * ((end - start) * self.table.steps_per_cell + STEPS_PER_PASS)
+            saved = self._best_split(tries, plainly)
+            steps = (end - start) * self.table.steps_per_cell + STEPS_PER_PASS
+            self.effort += self.parts * steps // PARTS_PER_PASS
             self.effort += (self.node.support.walked - walked) // WALKED_PER_STEP
             is_even: cython.bint = -NEGLIGIBLE_LOSS < saved <= NEGLIGIBLE_LOSS
             if saved > NEGLIGIBLE_LOSS or (is_even and draw(self.stream, 2) == 0):
@@ -120,39 +126,45 @@ class Partitioner(Memory):
 
     def _best_split(self, tries, plainly):
         """The best of the strict cuts (`plainly`) and of some random splits of the loaded node into
-        `best_goes_left`: the loss saved (−1: none), and how often its cells were passed over. Cells
-        lie along the curve. A large node without a split is tried harder: it costs most."""
+        `best_goes_left`: the loss saved (−1: none). Cells lie along the curve. A large node without
+        a split is tried harder: it costs most."""
         d, n_cells = self.table.n_columns, self.node.n_cells
         self.node.rank_codes()
+        self.parts = PARTS_LOADED
         best_saved: cython.double = -1.0
         least_rows = self.node.constraints.least_rows[0]
         if self.node.rows < 2 * least_rows or n_cells < 2 or self.node.loss == 0.0:
-            return best_saved, 1
+            return best_saved
+        self.whole_weight = 0
         for p in range(n_cells):
             self.weight[p] = weight_of(self.table, self.node.cells[p], 0)
+            self.whole_weight += self.weight[p]
         turn = draw(self.stream, d)
         most = min(max(CELLS_TRIED // n_cells, 2), tries * min(1 + n_cells // 100, 10))
         trial: int64_t = -1 if plainly and self._split_plainly() else 0
+        self.parts += PARTS_STRICT * d if plainly else 0
         best_score: cython.double = -INFINITY
         while trial < most and (trial < tries or best_saved <= NEGLIGIBLE_LOSS):
-            self.n_strata = 0
             share: cython.double = 0.5
-            if trial >= 0:
+            is_strict: cython.bint = trial < 0
+            if not is_strict:
                 j = (turn + trial) % d
-                self._draw_strata()
+                if draw(self.stream, 2) == 0:
+                    share = 0.1 + 0.4 * draw_unit(self.stream)
                 if trial % 2 == 0 and self.node.n_ranks[j] > 1:
                     self._key_by_column(j)
                 else:
                     self._key_by_seeds()
-                if draw(self.stream, 2) == 0:
-                    share = 0.1 + 0.4 * draw_unit(self.stream)
+                self._sort_by_key()
+                share = self._send_first_left(share)
+                self.parts += PARTS_ORDERED
             trial += 1
-            saved, score = self._try_split(share)
+            saved, score = self._try_split(is_strict, share, best_score)
             if score > best_score:
                 best_saved, best_score = saved, score
                 for p in range(n_cells):
                     self.best_goes_left[p] = self.goes_left[p]
-        return best_saved, trial + 2 + (d if plainly else 0)
+        return best_saved
 
     def _split_plainly(self):
         """The best strict cut over all columns into `goes_left`; whether there is one."""
@@ -233,11 +245,9 @@ class Partitioner(Memory):
                 key[p] += distance[rank[p]]
 
     def _sort_by_key(self):
-        """Positions by key, in steps and ties in a random rotation; and within each stratum."""
+        """Positions by key, in steps, and ties in a random rotation."""
         n_cells, key, bin_of, bin_end = self.node.n_cells, self.key, self.bin, self.bin_end
-        by_key, by_stratum = self.by_key, self.by_stratum
-        stratum, fill = self.stratum, self.stratum_fill
-        low, high = key[0], key[0]
+        by_key, low, high = self.by_key, key[0], key[0]
         for p in range(n_cells):
             low, high = min(low, key[p]), max(high, key[p])
         n_bins = min(8 * n_cells, MAX_BINS)
@@ -251,47 +261,16 @@ class Partitioner(Memory):
         for b in range(n_bins):
             bin_end[b + 1] += bin_end[b]
         turn = draw(self.stream, n_cells)
-        for g in range(self.n_strata):
-            fill[g] = self.stratum_start[g]
         for q in range(turn, turn + n_cells):
             p = q if q < n_cells else q - n_cells
             by_key[bin_end[bin_of[p]]] = p
             bin_end[bin_of[p]] += 1
-        for q in range(n_cells):
-            p = by_key[q]
-            by_stratum[fill[stratum[p]]] = p
-            fill[stratum[p]] += 1
 
-    def _try_split(self, share):
-        """(loss saved, less regret) of the least displaced split; of `goes_left` without strata."""
-        if self.n_strata > 0:
-            self._sort_by_key()
-            share = self._plain_share(share)
-        for step in range(5 if self.n_strata > 0 else 1):
-            if self.n_strata > 0:
-                self._hand_out(share, 1.0 - 0.25 * step)
-            left_rows: int64_t = 0
-            self.node.support.clear(self.node.left_hist)
-            for p in range(self.node.n_cells):
-                if self.goes_left[p] != 0:
-                    left_rows += self.node.cell_rows[p]
-                    add_cell(self.table, self.node.cells[p], 1, self.node.left_hist)
-            if 0 < left_rows < self.node.rows and self.node.keep_both_halves(left_rows):
-                left_loss, right_loss = self._loss_of_halves()
-                saved = self.node.rows * self.node.loss - left_rows * left_loss
-                saved -= (self.node.rows - left_rows) * right_loss
-                return saved, saved - self._regret(left_rows)
-        return -1.0, -INFINITY
-
-    def _plain_share(self, share):
-        """What the plain split sends left of every stratum; returns its share of the whole. It ends
-        at a change of key near the wanted share, else at that share."""
+    def _send_first_left(self, share):
+        """The plain split into `goes_left`; returns its share of the whole. It ends at a change of
+        key near the wanted share, else at that share."""
         n_cells, by_key, bin_of, weight = self.node.n_cells, self.by_key, self.bin, self.weight
-        whole: int64_t = 0
-        left: int64_t = 0
-        clear(self.plain_weight, self.n_strata)
-        for g in range(self.n_strata):
-            whole += self.stratum_weight[g]
+        whole, left = self.whole_weight, cython.cast(int64_t, 0)
         border: cython.Py_ssize_t = 0
         while border < n_cells - 2 and 2 * left + weight[by_key[border]] < 2 * share * whole:
             left += weight[by_key[border]]
@@ -302,28 +281,115 @@ class Partitioner(Memory):
             if 0 < q < n_cells and bin_of[by_key[q]] != bin_of[by_key[q - 1]]:
                 border = q
                 break
-        left = 0
+        left, self.border = 0, border
+        for q in range(n_cells):
+            self.goes_left[by_key[q]] = -1 if q < border else 0
         for q in range(border):
-            self.plain_weight[self.stratum[by_key[q]]] += weight[by_key[q]]
             left += weight[by_key[q]]
         return left / cython.cast(cython.double, whole)
 
+    def _try_split(self, is_strict, share, least):
+        """(loss saved, less regret) of the least displaced split that keeps the constraints, if it
+        saves more than the `least`, which one that is more displaced hardly ever does."""
+        saved = self._measure_saving()
+        if saved <= least:
+            return -1.0, -INFINITY
+        self._count_left()
+        if self._keeps_halves():
+            return saved, saved - self._regret(self.left_rows)
+        if is_strict:
+            return -1.0, -INFINITY
+        if self.balancer.applies and not self.node.support.is_sparse:
+            if self.balancer.balance(self.goes_left, self.by_key, self.border, self.left_rows):
+                saved = self._measure_saving()
+                return saved, saved - self._regret(self.left_rows)
+            for q in range(self.node.n_cells):
+                self.goes_left[self.by_key[q]] = -1 if q < self.border else 0
+            self._count_left()
+        self._draw_strata()
+        self._order_strata()
+        self.parts += PARTS_STRATA
+        for step in range(1, 5):
+            self._hand_out(share, 1.0 - 0.25 * step)
+            if not 0 < self.left_rows < self.node.rows:
+                continue
+            saved = self._measure_saving()
+            if saved <= least:
+                break
+            if self._keeps_halves():
+                return saved, saved - self._regret(self.left_rows)
+        return -1.0, -INFINITY
+
+    def _measure_saving(self):
+        """How much less the halves lose than the node."""
+        self.left_rows = 0
+        for p in range(self.node.n_cells):
+            self.left_rows += self.node.cell_rows[p] & self.goes_left[p]
+        left_loss, right_loss = self._loss_of_halves()
+        saved = self.node.rows * self.node.loss - self.left_rows * left_loss
+        return saved - (self.node.rows - self.left_rows) * right_loss
+
+    def _keeps_halves(self):
+        """Whether both halves may be released."""
+        if not 0 < self.left_rows < self.node.rows:
+            return False
+        return self.node.keep_both_halves(self.left_rows)
+
+    def _count_left(self):
+        """The histogram of what goes left."""
+        cells, hist = self.node.cells, self.node.left_hist
+        self.parts += PARTS_COUNTED
+        self.node.support.clear(hist)
+        for p in range(self.node.n_cells):
+            if self.goes_left[p] != 0:
+                add_cell(self.table, cells[p], 1, hist)
+
+    def _order_strata(self):
+        """Positions by stratum, and by key within; where what goes left of each stratum ends."""
+        by_key, by_stratum, end = self.by_key, self.by_stratum, self.stratum_end
+        stratum, weight, goes_left = self.stratum, self.weight, self.goes_left
+        clear(self.plain_weight, self.n_strata)
+        for g in range(self.n_strata):
+            end[g] = self.stratum_start[g]
+        for q in range(self.node.n_cells):
+            p = by_key[q]
+            by_stratum[end[stratum[p]]] = p
+            end[stratum[p]] += 1
+        for g in range(self.n_strata):
+            end[g] = self.stratum_start[g]
+        for p in range(self.node.n_cells):
+            if goes_left[p] != 0:
+                self.plain_weight[stratum[p]] += weight[p]
+                end[stratum[p]] += 1
+        for g in range(self.n_strata):
+            self.left_weight[g] = self.plain_weight[g]
+
     def _hand_out(self, share, plainness):
-        """Fills `goes_left` for one λ; half a cell's rounding decides, and is carried on."""
+        """Changes what goes left to what does for one λ; half a cell's rounding decides, and is
+        carried on."""
         goes_left, by_stratum, weight = self.goes_left, self.by_stratum, self.weight
         start, plain, whole = self.stratum_start, self.plain_weight, self.stratum_weight
+        cells, hist = self.node.cells, self.node.left_hist
         due: cython.double = 0.0
         taken: int64_t = 0
-        for p in range(self.node.n_cells):
-            goes_left[p] = 0
+        self.parts += PARTS_HANDED
         for g in range(self.n_strata):
             due += plainness * plain[g] + (1.0 - plainness) * share * whole[g]
-            for q in range(start[g], start[g + 1]):
+            q, left = self.stratum_end[g], taken + self.left_weight[g]
+            while q > start[g] and left - 0.5 * weight[by_stratum[q - 1]] > due:
+                q -= 1
                 p = by_stratum[q]
-                if taken + 0.5 * weight[p] > due:
-                    break
-                taken += weight[p]
+                left -= weight[p]
+                goes_left[p] = 0
+                self.left_rows += add_cell(self.table, cells[p], -1, hist)
+            while q < start[g + 1] and left + 0.5 * weight[by_stratum[q]] <= due:
+                p = by_stratum[q]
+                left += weight[p]
                 goes_left[p] = -1
+                self.left_rows += add_cell(self.table, cells[p], 1, hist)
+                q += 1
+            self.stratum_end[g], self.left_weight[g] = q, left - taken
+            taken = left
 
     def _loss_of_halves(self):
         """Loss per row of both halves; minima, maxima and bit sets without branches, for speed."""

@@ -1,0 +1,146 @@
+"""Halves of a node that are too far from the table, brought near by the cells that help most.
+
+An earth mover's distance is Σ len·|N·c − r·n| / (N·r) over the edges of a tree. Its derivative in
+the rows of one value is a sum of ± len over the edges above that value (a *dual potential*), so
+that one pass over the tree tells for every value how much nearer a half is by a row less.
+
+Cells change sides one after another, those near the border between the halves first; each time the
+cell is taken that lowers most the excess of both halves over what is allowed. Each helps less than
+the one before. So nothing is tried where as many cells as may change sides would not do even if all
+helped as much as the best does at first.
+"""
+
+import cython
+
+LEAST_HELP = 1e-9
+
+
+class HalfBalancer(Memory):
+    """Room to balance the halves of one node after another."""
+
+    def __init__(self, node) -> None:
+        self.node, self.table, self.constraints = node, node.table, node.table.constraints
+        self.relief = self.doubles(2 * self.constraints.n_slots)
+        self.is_used = self.ints(self.table.n_cells)
+        self.applies = self.constraints.n_constraints > 0 and self.constraints.person_slot < 0
+        self.applies &= self.constraints.n_nodes <= MOST_NODES
+        for at in range(self.constraints.n_constraints):
+            row = cython.address(self.constraints.rows[at])
+            is_plain: cython.bint = row.hidden_slot < 0 and row.whole_first == row.whole_end
+            self.applies &= row.kind == EMD and is_plain
+            self.applies &= row.superset_rows == 0 and row.numerator > 0
+
+    def balance(self, goes_left, by_key, border, left_rows):
+        """Whether both halves keep the constraints after some cells have changed sides."""
+        n_cells, k = self.node.n_cells, self.constraints.k
+        self.left_rows = left_rows
+        for at in range(self.constraints.n_constraints):
+            if self.node.rows > self.constraints.rows[at].largest_exact:
+                return False
+        for p in range(n_cells):
+            self.is_used[p] = 0
+        excess = self._measure()
+        reach: cython.Py_ssize_t = n_cells
+        changes: cython.Py_ssize_t = n_cells // MOST_CHANGED + 2
+        failures: cython.Py_ssize_t = 0
+        is_first: cython.bint = True
+        while changes > 0:
+            lo, hi = max(border - reach, 0), min(border + reach, n_cells)
+            best: cython.double = -LEAST_HELP
+            found: cython.Py_ssize_t = -1
+            self.node.support.walked += WALKED_PER_CELL * (hi - lo)
+            for q in range(lo, hi):
+                p = by_key[q]
+                if self.is_used[p] == 0:
+                    expected = self._expect(p, goes_left[p])
+                    if expected < best:
+                        best, found = expected, p
+            is_enough: cython.bint = found >= 0 and excess + changes * best <= 0.0
+            if hi - lo == n_cells and (not is_enough or failures == MOST_FAILURES):
+                return False
+            if is_first:
+                reach, is_first = n_cells // 8 + 2, False
+                continue
+            if not is_enough or failures == MOST_FAILURES:
+                reach, failures = 2 * reach, 0
+                continue
+            self.is_used[found] = 1
+            self._change_side(found, goes_left)
+            if self.left_rows < k or self.node.rows - self.left_rows < k:
+                self._change_side(found, goes_left)
+                failures += 1
+                continue
+            after = self._measure()
+            if after >= excess:
+                self._change_side(found, goes_left)
+                excess = self._measure()
+                failures += 1
+                continue
+            excess = after
+            changes -= 1
+            if excess <= 0.0 and self.node.keep_both_halves(self.left_rows):
+                return True
+        return False
+
+    def _measure(self):
+        """By how much both halves are too far, as shares of t, and what would relieve them."""
+        left, right = self.node.left_hist, self.node.right_hist
+        self.node.support.subtract(self.node.whole_hist, left, right)
+        self.node.support.walked += 6 * self.constraints.n_nodes
+        return self._measure_half(0) + self._measure_half(1)
+
+    def _measure_half(self, side):
+        """The same of one half."""
+        scratch = self.node.support.scratch
+        above = scratch + self.constraints.n_nodes + 1
+        length, parent = self.constraints.node_length, self.constraints.node_parent
+        reference = self.constraints.node_rows
+        hist = self.node.left_hist if side == 0 else self.node.right_hist
+        rows = self.left_rows if side == 0 else self.node.rows - self.left_rows
+        relief = self.relief + side * self.constraints.n_slots
+        total: cython.double = 0.0
+        self.each[side] = 0.0
+        for slot in range(self.constraints.n_slots):
+            relief[slot] = 0.0
+        for at in range(self.constraints.n_constraints):
+            row = cython.address(self.constraints.rows[at])
+            self.constraints._sum_up(row, hist, scratch)
+            known = row.known_rows
+            work: int64_t = 0
+            common: int64_t = 0
+            above[row.end_node - 1] = 0
+            for node in range(row.end_node - 2, row.first_node - 1, -1):
+                edge = length[node]
+                excess = known * scratch[node] - rows * reference[node]
+                sign: int64_t = (excess > 0) - (excess < 0)
+                work += edge * llabs(excess)
+                common += edge * sign * reference[node]
+                above[node] = above[parent[node]] + edge * sign
+            per_row: cython.double = row.denominator / (
+                cython.cast(cython.double, row.numerator) * known * rows
+            )
+            far = work * per_row - 1.0
+            if far <= 0.0:
+                continue
+            total += far
+            self.each[side] += per_row * (common + work / cython.cast(cython.double, rows))
+            leaf = self.constraints.leaf_node + row.first_value
+            for value in range(row.n_values):
+                relief[row.first_slot + value] += per_row * known * above[leaf[value]]
+        return total
+
+    def _expect(self, p, goes_left):
+        """How much the excess changes, to first order, where a cell changes sides."""
+        cell, slots = self.node.cells[p], self.table.n_fields
+        n_slots = self.constraints.n_slots
+        change: cython.double = self.each[0] - self.each[1]
+        for field in range(slots):
+            slot = self.table.slots[cell * slots + field]
+            change += self.relief[n_slots + slot] - self.relief[slot]
+        return change * self.node.cell_rows[p] * (1.0 if goes_left != 0 else -1.0)
+
+    def _change_side(self, p, goes_left):
+        """Sends a cell to the other half."""
+        times: int64_t = -1 if goes_left[p] != 0 else 1
+        goes_left[p] = -1 if goes_left[p] == 0 else 0
+        self.left_rows += add_cell(self.table, self.node.cells[p], times, self.node.left_hist)
