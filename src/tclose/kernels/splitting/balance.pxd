@@ -7,6 +7,7 @@ from tclose.kernels.splitting.split cimport NodeWorkspace
 
 cdef enum:
     MOST_NODES = 64        # of trees; with more, looking at them again and again costs too much
+    MOST_CELLS = 400       # of a node; more are shared out well enough by strata
     MOST_CHANGED = 6       # one of so many cells may change sides
     MOST_FAILURES = 4      # cells that do not help after all, before more are looked at
     WALKED_PER_CELL = 2    # slots walked in the time that a cell is looked at

@@ -34,6 +34,8 @@ class HalfBalancer(Memory):
         """Whether both halves keep the constraints after some cells have changed sides."""
         n_cells, k = self.node.n_cells, self.constraints.k
         self.left_rows = left_rows
+        if n_cells > MOST_CELLS:
+            return False
         for at in range(self.constraints.n_constraints):
             if self.node.rows > self.constraints.rows[at].largest_exact:
                 return False
