@@ -32,7 +32,7 @@ class HalfBalancer(Memory):
 
     def balance(self, goes_left, by_key, border, left_rows):
         """Whether both halves keep the constraints after some cells have changed sides."""
-        n_cells, k = self.node.n_cells, self.constraints.k
+        n_cells, least_rows = self.node.n_cells, self.constraints.least_rows[0]
         self.left_rows = left_rows
         if n_cells > MOST_CELLS:
             return False
@@ -68,7 +68,7 @@ class HalfBalancer(Memory):
                 continue
             self.is_used[found] = 1
             self._change_side(found, goes_left)
-            if self.left_rows < k or self.node.rows - self.left_rows < k:
+            if min(self.left_rows, self.node.rows - self.left_rows) < least_rows:
                 self._change_side(found, goes_left)
                 failures += 1
                 continue
