@@ -18,12 +18,13 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tclose.data.io.paths import bytes_of
 from tclose.data.io.scratch import Scratch
 from tclose.errors import DataError
 
+SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])?i?b?\s*$", re.IGNORECASE)
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 GLOB = re.compile(r"[*?\[{]")
+UNITS = {"": 1 / (1 << 20), "k": 1 / (1 << 10), "m": 1, "g": 1 << 10, "t": 1 << 20}
 
 
 def get_session(memory: str | None = None) -> Any:
@@ -99,10 +100,10 @@ def _find_scratch() -> Scratch:
 
 
 def _megabytes(memory: str) -> int:
-    amount = bytes_of(memory)
-    if amount is None:
+    size = SIZE.match(memory)
+    if size is None:
         raise DataError("not an amount of memory", hint="for example --memory 4GB")
-    return max(1, amount >> 20)
+    return max(1, round(float(size[1]) * UNITS[(size[2] or "").lower()]))
 
 
 @contextmanager
