@@ -119,9 +119,9 @@ def test_classes_that_break_the_promise_are_counted_and_merged() -> None:
 
 
 def test_rows_left_out_stay_within_the_present_budget() -> None:
-    age = draw_table(5).column("age").to_pylist()
+    age = draw_table(9).column("age").to_pylist()
     age[::60] = [5_000, 6_000, 7_000, 8_000]
-    table = draw_table(5).set_column(0, "age", pa.array(age))
+    table = draw_table(9).set_column(0, "age", pa.array(age))
     made = tclose.anonymize(table, promise("0.05"), method="hybrid", suppression=0.1)
     assert made.left_out
     found = tclose.anonymize(table, promise("0.05"), suppression=0.1, start_from=made.plan)
