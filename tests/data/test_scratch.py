@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import pytest
 import tclose
 from processes import copy_process, forking
 from tclose.data.io import scratch
-from tclose.data.io.counting import connect
+from tclose.data.io.counting import connect, note_failure
 from tclose.data.io.scratch import PREFIX, Scratch, sweep
 from tclose.data.opening import open_source
 from tclose.errors import DataError
@@ -270,3 +270,20 @@ def test_the_engine_fetches_no_code() -> None:
     for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
         found = connection.execute(f"SELECT current_setting('{name}')").fetchall()
         assert found == [(False,)]
+
+
+def test_batches_that_an_engine_reads_no_further_have_not_failed() -> None:
+    """A signal may end the reading: what is raised then must be the signal's own exception."""
+    failed: list[BaseException] = []
+    batches = note_failure(iter(pa.table({"a": [1, 2]}).to_batches(max_chunksize=1)), failed)
+    next(batches)
+    batches.close()
+    assert failed == []
+
+    def break_off() -> Iterator[pa.RecordBatch]:
+        raise OSError("gone")
+        yield
+
+    with pytest.raises(OSError, match="gone"):
+        next(note_failure(break_off(), failed))
+    assert [str(error) for error in failed] == ["gone"]

@@ -144,9 +144,14 @@ def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
 
 
 def note_failure(parts: Batches, failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
-    """Passes batches on and keeps any exception, which the reading engine would not report."""
+    """Passes batches on and keeps any exception, which the reading engine would not report.
+
+    That an engine reads no further, which it may on a signal, is no failure of the batches.
+    """
     try:
         yield from parts
+    except GeneratorExit:
+        raise
     except BaseException as error:
         failed.append(error)
         raise
