@@ -86,7 +86,14 @@ def test_without_any_stream_the_exit_code_is_the_verdict(policy: str, code: int)
 
 
 @pytest.mark.parametrize(
-    "arguments", [("policy", "schema"), ("audit", "t.csv", "--policy", "two.toml"), ("methods",)]
+    "arguments",
+    [
+        ("policy", "schema"),
+        ("audit", "t.csv", "--policy", "two.toml"),
+        ("methods",),
+        ("--help",),
+        ("audit", "--help"),
+    ],
 )
 def test_a_reader_that_goes_away_is_no_verdict_and_no_crash(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tclose.report.document import Document, Part
 
 HOLDS, FAILS, WRONG, CRASHED = 0, 1, 2, 70
+PIPE_CLOSED = 128 + 13
+"""As shells count SIGPIPE; 0 would say that the promise holds."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -224,6 +226,8 @@ def tidy_ending() -> Iterator[None]:
     except SystemExit as ended:
         if SETTINGS.terminated and ended.code != HOLDS:
             raise SystemExit(128 + signal.SIGTERM) from None
+        if isinstance(ended.__context__, BrokenPipeError):  # click ends with 1 then
+            raise SystemExit(PIPE_CLOSED) from None
         if ended.code == FAILS and not SETTINGS.judged:
             raise SystemExit(CRASHED) from None
         raise
@@ -292,7 +296,7 @@ def guard(command: F) -> F:
             raise typer.Exit(_say_stopped(stop)) from None
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            raise typer.Exit(128 + 13) from None  # as the shell counts SIGPIPE; 0 would say `holds`
+            raise typer.Exit(PIPE_CLOSED) from None
         except OSError as error:
             refused = TcloseError(
                 f"cannot be read or written ({error.strerror or type(error).__name__})",
