@@ -11,6 +11,7 @@ import pytest
 import tclose
 from tclose.attacks import minimality
 from tclose.errors import DataError, UsageError
+from tclose.report.summaries import summarize_attacks
 
 RULES: dict[str, Any] = {"k": 2, "columns": {"zip": "quasi", "ill": "sensitive"}}
 STOMACH = {"stomach": ["ulcer", "gastritis", "cancer"], "lung": ["flu", "bronchitis", "asthma"]}
@@ -178,6 +179,21 @@ def test_beliefs_grow_from_nothing_to_the_table_to_the_class() -> None:
     assert belief.guess == pytest.approx((1 / 3, 3 / 8, 5 / 8))
     assert belief.bits[0] > belief.bits[1] > belief.bits[2]
     assert "62.5%" in belief.sentence
+
+
+def test_where_persons_are_counted_a_class_that_shows_less_than_the_table_is_explained() -> None:
+    """Both have a: the table shows that of each, a class of rows only what stands in it."""
+    columns = {"who": "subject", "zip": "quasi", "ill": "sensitive"}
+    rules = {"k": 2, "columns": columns}
+    people = pa.table({"who": list("xyxy"), "zip": list("1122"), "ill": list("aabc")})
+    (belief,) = (report := tclose.attack(people, rules)).beliefs
+    assert belief.guess[1:] == (1.0, 0.75)
+    words = "a class may show less than the table"
+    assert words in belief.sentence
+    assert report.to_json()["beliefs"][0]["by_person"] is True
+    assert any(words in getattr(part, "text", "") for part in summarize_attacks(report))
+    (rows,) = tclose.attack(classes("aaab", "bbcc"), RULES).beliefs
+    assert words not in rows.sentence
 
 
 def test_two_harmless_releases_together_are_certain() -> None:

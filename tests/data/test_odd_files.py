@@ -171,3 +171,39 @@ def test_a_table_that_changes_while_it_is_split_is_not_released(tmp_path: Path) 
             path, rules, form="anatomy", output=tmp_path / "out", progress=lambda _: append(path)
         )
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "given"),
+    [
+        ("cp1252", "Windows-1252", None),
+        ("utf-16", "utf-16", None),
+        ("latin-1", "iso8859-1", "latin-1"),
+        ("utf-8", "", None),
+        ("utf-8-sig", "", None),
+    ],
+)
+def test_a_release_in_another_encoding_than_its_table_is_said(
+    tmp_path: Path, encoding: str, name: str, given: str | None
+) -> None:
+    lines = ["age,ill", *["30,Müdigkeit", "31,Fieber"] * 4]
+    (tmp_path / "t.csv").write_bytes("\n".join(lines).encode(encoding))
+    reading = tclose.Reading(encoding=given)
+    said = f"the table was read as {name}; the release is written as UTF-8"
+    rules = RULES | {"columns": RULES["columns"] | {"ill": {"role": "sensitive", "t": 1, "l": 2}}}
+
+    def release(output: Path | None) -> tclose.Release:
+        return tclose.anonymize(
+            tmp_path / "t.csv", rules, method="mondrian", output=output, reading=reading
+        )
+
+    for suffix, is_text in ((".csv", True), (".parquet", False)):
+        made = release(tmp_path / f"out{suffix}")
+        assert (said in made.notes) is (is_text and bool(name))
+        assert (said in str(made)) is (is_text and bool(name))
+    assert "Müdigkeit" in (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert said not in release(None).notes
+    parts = tclose.split(
+        tmp_path / "t.csv", rules, form="anatomy", output=tmp_path / "parts", reading=reading
+    )
+    assert (said in parts.notes) is bool(name)

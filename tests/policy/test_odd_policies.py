@@ -55,3 +55,34 @@ def test_two_promises_about_the_same_columns_are_refused(again: list[str]) -> No
         tclose.audit(TABLE, {"joint": joint, "columns": columns})
     joint[1]["distance"] = "max"
     assert tclose.audit(TABLE, {"joint": joint, "columns": columns}).holds is not None
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: tclose.Policy(k=3), "columns: is required"),
+        (lambda: tclose.Policy(columns={"q": "kwasi"}), "columns.q.role: unknown role"),
+        (lambda: tclose.Policy(columns={"q": "quasi"}, kk=3), "did you mean 'k'"),
+        (lambda: tclose.Policy(columns={"s": "sensitive"}), "no column is a quasi-identifier"),
+        (lambda: tclose.Column(role="quasi", ordr=["Smith"]), "did you mean 'order'"),
+        (lambda: tclose.Column(role="sensitive", t="Smith"), "t: "),
+    ],
+)
+def test_parts_made_in_python_are_refused_as_files_are(make: Any, said: str) -> None:
+    with pytest.raises(tclose.PolicyError) as refused:
+        make()
+    assert said in str(refused.value)
+    assert "Smith" not in str(refused.value) and "pydantic" not in str(refused.value)
+    assert refused.value.__suppress_context__
+
+
+def test_what_pydantic_itself_refuses_is_not_repeated() -> None:
+    wrong = {"columns": {"q": "quasi", "s": {"role": "sensitive", "order": {"Smith": 1}}}}
+    with pytest.raises(ValueError, match="order") as refused:
+        tclose.Policy.model_validate(wrong)
+    assert "Smith" not in str(refused.value)
+
+
+def test_a_part_made_in_python_is_the_same_as_one_from_a_file() -> None:
+    columns = {"q": "quasi", "s": tclose.Column(role="sensitive", t="1/5")}
+    assert tclose.Policy(k=3, columns=columns) == tclose.Policy.build(columns, k=3)

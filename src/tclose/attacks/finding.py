@@ -15,6 +15,11 @@ from tclose.plain import classes_text, join_lines, rows_text, to_plain
 from tclose.requirements.classes import Classes
 
 MOST_CLASSES = 10
+SEVERAL_ROWS = (
+    " Somebody with several rows counts for each of their values. All rows of a person are in the "
+    "table together and may be in different classes, so a class may show less than the table."
+)
+"""Why the probability with the class may be the smaller one, where persons are counted."""
 
 Number = float | int | bool | None
 
@@ -63,6 +68,8 @@ class Belief:
     values: int
     guess: tuple[float, float, float]
     bits: tuple[float, float, float]
+    by_person: bool = False
+    """Whether persons are counted, who may have several rows."""
 
     @property
     def sentence(self) -> str:
@@ -71,7 +78,7 @@ class Belief:
         return (
             f"The best guess at {self.attribute} is right with probability {nothing:.1%} without "
             f"any knowledge, {table:.1%} with the release, and {group:.1%} if the person's class "
-            "is known as well."
+            f"is known as well.{SEVERAL_ROWS if self.by_person else ''}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -163,4 +170,4 @@ def measure_belief(classes: Classes, attribute: str) -> Belief:
     by_class = float(commonest.sum() / everyone_in_classes)
     guess = (1 / values, float(table.max() / everyone), by_class)
     bits = (float(np.log2(values)), float(-(share @ np.log2(share))), unknown)
-    return Belief(attribute, values, guess, bits)
+    return Belief(attribute, values, guess, bits, classes.persons is not None)

@@ -14,6 +14,7 @@ from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
+from tclose.data.formulas import is_text_file
 from tclose.data.io.counting import connect
 from tclose.data.io.files import delimiter_for, write_atomically, write_checked_table
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
@@ -134,6 +135,13 @@ def write_rows(
     return write_checked_table(
         output, schema, batches, lambda part: check(_reopen(part, reading, mark)), delimiter=mark
     )
+
+
+def describe_encoding(source: Source, output: object) -> tuple[str, ...]:
+    """The note that a CSV file is written in another encoding than the table was read in, if so."""
+    if not source.encoding or not is_text_file(output):
+        return ()
+    return (f"the table was read as {source.encoding}; the release is written as UTF-8",)
 
 
 def write_by_engine(

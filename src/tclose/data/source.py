@@ -333,6 +333,8 @@ class Source(ABC):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     delimiter: str = field(default=",", kw_only=True)
     """How a CSV file separates its fields."""
+    encoding: str = field(default="", kw_only=True)
+    """How a CSV file encodes its characters, where that is not UTF-8."""
     files: tuple[Path, ...] = field(default=(), kw_only=True)
     """The files it is read from, as far as they are known: none of them is ever overwritten."""
     max_cells: int = field(default=NO_LIMIT, kw_only=True)

@@ -7,7 +7,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.errors import nearest
@@ -192,7 +199,22 @@ VALUE_OR_STAR = HierarchySpec(prefix=(0,))
 """A hierarchy with nothing between a value and the root `*`."""
 
 
-class Column(ColumnRequirements, ColumnCleaning):
+class Declared(Part):
+    """A part that users make themselves: problems are told as those of a policy file are."""
+
+    def __init__(self, **keys: Any) -> None:
+        try:
+            super().__init__(**keys)
+        except ValidationError as error:
+            from tclose.policy.load import explain_problems
+
+            raise explain_problems(error, type(self)) from None
+
+    # Pydantic's own mark: without it, parts that are read from files would be made here, too.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+class Column(Declared, ColumnRequirements, ColumnCleaning):
     """A column of the policy: its role, what its values mean, and the requirements on it."""
 
     short_key: ClassVar[str] = "role"

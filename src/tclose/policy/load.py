@@ -142,8 +142,13 @@ def build_part(part: type[A], keys: Mapping[str, Any]) -> A:
     try:
         return part.model_validate(_plain(keys))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        raise PolicyError([_problem(item) for item in found]) from None
+        raise explain_problems(error, part) from None
+
+
+def explain_problems(error: ValidationError, part: type[Part]) -> PolicyError:
+    """Makes the error that tells every problem in the keys of a part, without their values."""
+    found = error.errors(include_url=False, include_input=False)
+    return PolicyError([_problem(item, part) for item in found])
 
 
 def write_toml(values: Mapping[str, Any]) -> str:
@@ -211,12 +216,12 @@ def _plain(value: object) -> Any:
     return value
 
 
-def _problem(item: Any) -> Problem:
+def _problem(item: Any, part: type[Part] = Policy) -> Problem:
     """Converts a pydantic error to a Problem in plain words."""
     loc = tuple(part for part in item["loc"] if part != "function-before")
     where = ".".join(str(part) for part in loc) or "policy"
     if item["type"] == "extra_forbidden":
-        return Problem(where, "unknown key", nearest(str(loc[-1]), _keys_beside(loc)))
+        return Problem(where, "unknown key", nearest(str(loc[-1]), _keys_beside(loc, part)))
     if item["type"] == "missing":
         return Problem(where, "is required", SCHEMA)
     if isinstance(error := item.get("ctx", {}).get("error"), MisuseError):
@@ -225,14 +230,14 @@ def _problem(item: Any) -> Problem:
     return Problem(where, what, SCHEMA)
 
 
-def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
-    """Lists the keys that exist where an unknown one was found."""
+def _keys_beside(loc: tuple[Any, ...], whole: type[Part]) -> list[str]:
+    """Lists the keys that exist where an unknown one was found in the keys of a part."""
     if len(loc) == 1:
-        return list(Policy.model_fields)
+        return list(whole.model_fields)
     if len(loc) == 3 and loc[0] == "columns":
         return list(Column.model_fields)
     holder = next((part for part in reversed(loc[:-1]) if isinstance(part, str)), "")
-    part = list_parts(Policy).get(holder)
+    part = list_parts(whole).get(holder)
     return [] if part is None else list(part.model_fields)
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, model_valida
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES
 from tclose.notebook import Displayable
-from tclose.policy.columns import COUNTING, ROLES, VALUE_OR_STAR, Column, HierarchySpec
+from tclose.policy.columns import COUNTING, ROLES, VALUE_OR_STAR, Column, Declared, HierarchySpec
 from tclose.requirements.registry import PolicyRequirements
 
 Amount = Annotated[
@@ -171,7 +171,7 @@ def _refuse_no_quasi(columns: dict[str, Column]) -> dict[str, Column]:
     return columns
 
 
-class Policy(Displayable, PolicyRequirements):
+class Policy(Displayable, Declared, PolicyRequirements):
     """Everything the steward declares about a table.
 
     >>> policy = Policy.model_validate(

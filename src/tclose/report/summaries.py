@@ -9,6 +9,7 @@ from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from tclose.attacks.finding import SEVERAL_ROWS
 from tclose.distance.comparison import WISHES, DistanceComparison
 from tclose.plain import classes_text, number_text, rows_text, share_text
 from tclose.report.charts.svg import shorten
@@ -307,6 +308,8 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     parts: list[Part] = [Paragraph(words, "strong")]
     if report.beliefs:
         parts.append(tabulate_beliefs(report))
+    if any(belief.by_person for belief in report.beliefs):
+        parts.append(Paragraph(SEVERAL_ROWS.strip(), "aside"))
     if report.found:
         parts.append(_tabulate("Attacks that found something", report.found))
     if quiet:

@@ -20,7 +20,7 @@ from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, take_rows, write_folder, write_table
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.io.records import FORMS, Form, Layout
-from tclose.data.opening import open_source
+from tclose.data.opening import describe_encoding, open_source
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.errors import InternalError, UsageError, nearest
@@ -68,6 +68,8 @@ class Split:
     recount: Recount = field(repr=False)
     findings: tuple[Finding, ...] = ()
     """What projections tell together; what a model learned from Anatomy's tables would tell."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the written files."""
 
     @property
     def holds(self) -> bool:
@@ -82,7 +84,8 @@ class Split:
     @property
     def notes(self) -> tuple[str, ...]:
         """What this form of release does not protect, and what its joined tables reveal."""
-        return (*CAVEATS[self.form], *(finding.sentence for finding in self.findings))
+        found = (finding.sentence for finding in self.findings)
+        return (*CAVEATS[self.form], *found, *self.remarks)
 
     def __str__(self) -> str:
         warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
@@ -185,7 +188,8 @@ def split(
         recount, certificate = write_folder(output, fill)
     bound.source.close()
     path = None if output is None else Path(output)
-    return Split(form, frames, path, certificate, recount, findings)
+    remarks = () if path is None else describe_encoding(bound.source, path / f"table{suffix}")
+    return Split(form, frames, path, certificate, recount, findings, remarks)
 
 
 def _group(

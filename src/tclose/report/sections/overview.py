@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tclose.attacks.finding import SEVERAL_ROWS
 from tclose.dictionary import describe_treatment
 from tclose.distance.registry import DISTANCES
 from tclose.plain import classes_text, rows_text, share_text
@@ -33,10 +34,6 @@ NOT_ONLY_THE_ROW = (
     "An attacker need not find the row. This table shows how often the best guess at a sensitive "
     "value is right. What the whole table reveals is the purpose of publishing it; the step from "
     "the table to the class is the risk for the person."
-)
-SEVERAL_ROWS = (
-    " Somebody with several rows counts for each of their values. All rows of a person are in the "
-    "table together and may be in different classes, so a class may show less than the table."
 )
 SCALE = 1.15
 """How far a gauge reaches beyond the limit, or beyond what was attained."""

@@ -27,7 +27,7 @@ from tclose.data.io.order import shuffle_rows
 from tclose.data.io.paths import Address, Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
-from tclose.data.opening import open_source, write_by_engine, write_rows
+from tclose.data.opening import describe_encoding, open_source, write_by_engine, write_rows
 from tclose.data.recognize import describe_exposed, describe_repeated_people, sample_columns
 from tclose.data.source import Source, write_out
 from tclose.errors import InternalError, TcloseError, UsageError
@@ -175,6 +175,7 @@ def publish(
         counted = (note for note in audit.caveats if note not in of_labels)
         said = (*find_caveats_of_values(original), *counted)
     job.source.close()
+    said = (*describe_encoding(job.source, job.targets.output), *said)
     return Release(
         data=data,
         path=job.targets.output,

@@ -44,6 +44,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+WINDOWS = "Windows-1252"
 CHUNK = 1 << 20
 DENSE, RATIO = 1 << 30, 200
 """A packed file beyond `DENSE` bytes unpacks to so many times what is stored at most."""
@@ -96,6 +97,7 @@ def open_text(files: Files, reading: Reading, connection: Connection) -> DuckSou
         scratch, 0 if plain else first.header_lines - 1,
         notes=tuple(dict.fromkeys(note for dialect in dialects for note in dialect.notes)),
         delimiter=first.delimiter, files=files.paths,
+        encoding=", ".join(sorted({each.other_encoding for each in dialects} - {""})),
         steady=not folders.num_columns,
     )  # fmt: skip
 
@@ -191,7 +193,14 @@ class Dialect:
     @property
     def is_plain(self) -> bool:
         """Whether the engine can read the file as it is: UTF-8, and a header of one line."""
-        return self.encoding in ("utf-8", "utf-8-sig") and self.header_lines == 1
+        return not self.other_encoding and self.header_lines == 1
+
+    @property
+    def other_encoding(self) -> str:
+        """The name of the encoding, where it is not UTF-8."""
+        if self.encoding in ("utf-8", "utf-8-sig"):
+            return ""
+        return WINDOWS if self.encoding == "cp1252" else self.encoding
 
 
 def _sniff(path: Path, reading: Reading) -> Dialect:
@@ -241,7 +250,7 @@ def _encoding(
         codecs.getincrementaldecoder("utf-8")().decode(sample, final=whole)
         return "utf-8", ()
     except UnicodeDecodeError:
-        note = "the file is not UTF-8; read as Windows-1252 (give --encoding if that is wrong)"
+        note = f"the file is not UTF-8; read as {WINDOWS} (give --encoding if that is wrong)"
         return "cp1252", (note,)
 
 

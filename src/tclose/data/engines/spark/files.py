@@ -87,7 +87,7 @@ def read_csv(
     frame = _rows(place, paths, dialect, line_end, reading.nulls)
     return make_source(
         frame, place.name, hashed=hashed, scratch=scratch, delimiter=dialect.delimiter,
-        notes=dialect.notes,
+        encoding=dialect.other_encoding, notes=dialect.notes,
     )  # fmt: skip
 
 
