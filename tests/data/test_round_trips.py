@@ -147,6 +147,32 @@ def test_a_dataset_comes_back_as_a_dataset() -> None:
     assert_same(after.to_table(), before.to_table(), [*names, "ill"])
 
 
+@pytest.mark.parametrize("kind", ["memory", "files", "both", "filtered"])
+def test_a_dataset_with_categories_that_are_views_is_counted_and_released(
+    tmp_path: Path, kind: str
+) -> None:
+    towns = ["Aar", "Bern", None] * 4
+    words = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None] * 4, pa.int8()), pa.array(["Aar", "Bern"], pa.string_view())
+    )
+    raw = pa.table({"age": AGES, "town": words, "ill": ILLS})
+    with pa.ipc.new_file(tmp_path / "raw.arrow", raw.schema) as file:
+        file.write_table(raw)
+    memory, files = ds.dataset(raw), ds.dataset(tmp_path / "raw.arrow", format="ipc")
+    given, times = {
+        "memory": (memory, 1),
+        "files": (files, 1),
+        "both": (ds.dataset([memory, files]), 2),
+        "filtered": (files.filter(ds.field("age") >= 0), 1),
+    }[kind]
+    after = released(given, "town")
+    assert isinstance(after, ds.Dataset)
+    assert sorted(map(str, after.to_table()["town"].to_pylist())) == sorted(map(str, towns * times))
+    counted = rules("town")
+    counted["columns"]["town"] = "quasi"
+    assert tclose.audit(given, counted).rows == ROWS * times
+
+
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
 def test_a_polars_frame_keeps_everything_else(lazy: bool) -> None:
     names = [name for name in COLUMNS if name not in ("months", "map", "more digits")]

@@ -154,6 +154,7 @@ def open_dataset(
     """A dataset of any kind, in files or in memory; `known` are other fields of the source."""
     names = list(dataset.schema.names)
     refuse_ambiguous(names, name)
+    dataset = _lengthen_dataset(dataset)
     with explain_errors(name):
         relation = scan_arrow(connection, dataset)
 
@@ -164,6 +165,20 @@ def open_dataset(
     known.setdefault("files", tuple(map(Path, getattr(dataset, "files", ()))))
     rows = partial(Rows, dataset.schema, batches)
     return DuckSource(name, tuple(names), relation, connection, rows, **known)
+
+
+def _lengthen_dataset(dataset: ds.Dataset) -> ds.Dataset:
+    """The dataset with categories that are views as long texts (`lengthen_views`)."""
+    schema = lengthen_views(dataset.schema)
+    if schema == dataset.schema:
+        return dataset
+    import pyarrow.dataset as ds
+
+    if isinstance(dataset, ds.FileSystemDataset):
+        with suppress(ValueError):  # a filtered one has no fragments
+            parts = list(dataset.get_fragments())
+            return ds.FileSystemDataset(parts, schema, dataset.format, dataset.filesystem)
+    return ds.dataset(dataset.to_table().cast(schema))
 
 
 def read_partitions(files: Files, own: Sequence[str], *, typed: bool) -> pa.Table:
