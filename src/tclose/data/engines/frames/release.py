@@ -112,7 +112,9 @@ def _compact_polars(column: Any) -> Any:
         return column
     plain = column.cast(write_out_kind(column.dtype))
     values = compact_array(plain.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    return pl.Series(column.name, values).cast(narrow_kind(column.dtype, plain))
+    # As a table: of a single list, older versions of polars take the texts for views, and crash.
+    made = pl.DataFrame(pa.table([values], [column.name])).to_series()
+    return made.cast(narrow_kind(column.dtype, plain))
 
 
 def write_out_kind(kind: Any) -> Any:
