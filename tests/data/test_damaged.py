@@ -12,13 +12,16 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import tclose
+from tclose.data.io import packed
 from tclose.data.io.files import write_table
+from tclose.data.io.packed import measure_batches
 from tclose.data.opening import open_source
 from tclose.errors import DataError, HierarchyError, PolicyError, UsageError
 from tclose.hierarchy import arx
@@ -289,3 +292,52 @@ def test_what_no_system_takes_as_a_name_is_refused(name: str) -> None:
     columns["ill"]["distance"] = {"matrix": name}
     with pytest.raises(tclose.TcloseError):
         tclose.audit(rows, {"k": 2, "columns": columns})
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_a_batch_that_unpacks_to_very_much_is_refused_before_it_is_unpacked(
+    tmp_path: Path, codec: str, form: str
+) -> None:
+    """A gigabyte of zeros, which nobody may unpack to find out."""
+    path, rows = tmp_path / "t.arrow", 150_000
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    zeros = np.zeros(rows, np.int64)
+    table = pa.table({"a": zeros, "b": pa.array(["x"] * rows).dictionary_encode(), "c": zeros})
+    new = pa.ipc.new_file if form == "file" else pa.ipc.new_stream
+    with new(path, table.schema, options=options) as writer:
+        writer.write_table(table)
+    stated = list(measure_batches(path))
+    assert rows * 20 <= max(stated) <= rows * 20 + 200  # two numbers and a code in each row
+    assert open_source(path).n_rows == rows
+    content = path.read_bytes()
+    for size in (rows * 8, rows * 8 + 1):  # eight bytes before a packed buffer: its size
+        content = content.replace(size.to_bytes(8, "little"), (1 << 31).to_bytes(8, "little"))
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"a batch of its rows is larger than 1,024 MiB, 200 times"):
+        open_source(path)
+
+
+def test_batches_that_are_not_packed_have_no_limit_but_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"a": np.zeros(100_000, np.int64)})
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    monkeypatch.setattr(packed, "DENSE", 1)
+    monkeypatch.setattr(packed, "RATIO", 1)
+    assert open_source(tmp_path / "t.arrow").n_rows == 100_000
+
+
+def test_a_group_of_rows_that_unpacks_to_very_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = pa.array(["x" * 2_000_000], pa.large_string())
+    pq.write_table(
+        pa.table({"a": long, "b": long}), tmp_path / "t.parquet", compression="zstd",
+        use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+    assert open_source(tmp_path / "t.parquet").n_rows == 1
+    monkeypatch.setattr(packed, "DENSE", 3_000_000)
+    with pytest.raises(DataError, match="a group of its rows is larger than"):
+        open_source(tmp_path / "t.parquet")

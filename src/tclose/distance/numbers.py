@@ -77,7 +77,10 @@ class Part(BaseModel):
     """The base of every part of a policy: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True,
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        defer_build=True,
         hide_input_in_errors=True,
     )
 

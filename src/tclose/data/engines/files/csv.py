@@ -30,6 +30,7 @@ from tclose.data.engines.duckdb.source import (
 from tclose.data.engines.files.source import fit_batch, read_partitions
 from tclose.data.io.counting import Connection, buffer_for, hash_files
 from tclose.data.io.files import LINE
+from tclose.data.io.packed import DENSE, RATIO
 from tclose.data.io.paths import PACKED, Files, Reading, refuse_ambiguous
 from tclose.data.io.scratch import FULL, Scratch
 from tclose.data.source import READ, Rows
@@ -46,8 +47,6 @@ MARKS = (
 )
 WINDOWS = "Windows-1252"
 CHUNK = 1 << 20
-DENSE, RATIO = 1 << 30, 200
-"""A packed file beyond `DENSE` bytes unpacks to so many times what is stored at most."""
 OTHERS = {
     b"PAR1": "this is a Parquet file: let its name end in .parquet",
     b"ARROW1": "this is an Arrow file: let its name end in .arrow",

@@ -29,6 +29,7 @@ from tclose.data.engines.duckdb.source import (
 )
 from tclose.data.io.counting import Connection, connect, hash_files
 from tclose.data.io.files import ArrowWriter, lengthen_views
+from tclose.data.io.packed import FILE_FORMAT, measure_batches, measure_row_groups, refuse_dense
 from tclose.data.io.paths import Files, find_files, refuse_ambiguous
 from tclose.data.io.scratch import Scratch
 from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation
@@ -43,14 +44,11 @@ NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How a folder is called whose rows have no value there."""
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-FILE_FORMAT = b"ARROW1"
 
 
 def open_parquet(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Parquet files, columns united by name."""
-    own, notes = unite_schemas(
-        [_parquet_file(path).schema_arrow for path in files.paths], files.paths
-    )
+    own, notes = unite_schemas([_check_parquet_file(path) for path in files.paths], files.paths)
     folders = read_partitions(files, own.names, typed=True)
     schema = pa.schema([*own, *folders.schema])
     paths = [os.path.abspath(path) for path in files.paths]
@@ -79,6 +77,13 @@ def _parquet_file(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(os.path.abspath(path), coerce_int96_timestamp_unit="us")
 
 
+def _check_parquet_file(path: Path) -> pa.Schema:
+    """The schema; raises if a group of rows unpacks to too much."""
+    with _parquet_file(path) as file:
+        refuse_dense(measure_row_groups(file), path, "a group of its rows")
+        return file.schema_arrow
+
+
 @contextmanager
 def _refuse_damage(kind: str, name: str) -> Iterator[None]:
     """Turns errors of reading into a DataError; errors of the operating system pass."""
@@ -95,6 +100,8 @@ def open_arrow(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Arrow files, in the file or the stream format, likewise."""
     scratch = Scratch()
     with _refuse_damage("an Arrow", files.name):
+        for path in files.paths:
+            refuse_dense(measure_batches(path), path, "a batch of its rows")
         paths = [_as_arrow_file(path, scratch) for path in files.paths]
         schemas = [_check_arrow_file(path) for path in paths]
     own, notes = unite_schemas(schemas, files.paths)

@@ -27,6 +27,7 @@ import pyarrow as pa
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import Connection, file_hash
+from tclose.data.io.packed import DENSE, RATIO
 from tclose.data.io.paths import Files, refuse_ambiguous, suffix_of
 from tclose.data.io.scratch import Scratch
 from tclose.data.io.statistics_writer import CODES, EXACT, LABEL, needs_pyreadstat
@@ -34,8 +35,6 @@ from tclose.errors import DataError
 
 ROWS, BYTES = 65_536, 128 << 20
 """How many rows are read at once at most, and about how much memory they may take."""
-DENSE, RATIO = 1 << 30, 200
-"""The rows of a file, which may be packed, take so many bytes, or so many times what is stored."""
 VALUE, LONG_TEXT = 32, 1 << 16
 """What Python needs for a value, beside its text; what a text of any length is taken to need."""
 MOST_MEMORY = 6 << 30
