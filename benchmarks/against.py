@@ -9,6 +9,11 @@ then under the other, and so on; in each process it is run once to warm up and t
 short one again until two seconds have gone. Shown are the least processor seconds per unit (of
 effort, or the whole job) and the loss, and the ratio of both: below 1 this revision is the better
 one.
+
+A unit of effort is not the same amount of work in every revision. So `search.py` gives searches the
+same processor time instead (`compare_at_equal_time`): the other revision at its effort, medians
+over seeds; what this one loses within no more processor time; and the least processor time in which
+it loses no more, as far as tried.
 """
 
 from __future__ import annotations
@@ -16,17 +21,26 @@ from __future__ import annotations
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 HEADING = f"{'job':44}{'CPU s':>9}{'other':>9}{'ratio':>7}{'loss':>9}{'other':>9}{'ratio':>7}"
 
+EQUAL_HEADING = (
+    f"{'case':34}{'other: CPU s':>14}{'loss':>8}{'here, CPU s':>13}{'loss':>8}{'ratio':>7}"
+    f"{'CPU s to its loss':>19}{'ratio':>7}"
+)
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
+"""Of the other revision's processor seconds: the efforts that are tried here."""
+WARMING = 0.1
+"""The effort of the run that only warms up."""
 ENOUGH = 2.0
 """Seconds after which a job is not measured again in the same process."""
 
@@ -42,6 +56,8 @@ class Job:
     verb: str = "anonymize"
     suffix: str = ".csv"
     units: float = 1.0
+    efforts: tuple[float, ...] = ()
+    """Those of a search that is measured once with each of them."""
 
 
 def compare(jobs: Iterable[Job], other: Path, times: int = 3) -> None:
@@ -62,6 +78,34 @@ def compare(jobs: Iterable[Job], other: Path, times: int = 3) -> None:
             f"{losses[0] / losses[1] if losses[1] else math.nan:>7.3f}",
             flush=True,
         )
+
+
+def compare_at_equal_time(jobs: Iterable[Job], other: Path, seeds: Sequence[int]) -> None:
+    """Searches under both interpreters, in about the same processor time, a line for each."""
+    print(f"medians over seeds {list(seeds)}, here and under {other}\n{EQUAL_HEADING}", flush=True)
+    for job in jobs:
+        ((seconds, loss),) = _take_medians(other, job, seeds, is_other=True)
+        here = replace(job, efforts=tuple(share * seconds for share in SHARES))
+        tried = _take_medians(Path(sys.executable), here, seeds, is_other=False)
+        used, found = max((run for run in tried if run[0] <= seconds), default=(math.nan, math.nan))
+        reached = min((run[0] for run in tried if run[1] <= loss), default=math.nan)
+        print(
+            f"{job.name:34}{seconds:>14.2f}{loss:>8.4f}{used:>13.2f}{found:>8.4f}"
+            f"{found / loss:>7.3f}{reached:>19.2f}{reached / seconds:>7.2f}",
+            flush=True,
+        )
+
+
+def _take_medians(
+    python: Path, job: Job, seeds: Sequence[int], *, is_other: bool
+) -> list[tuple[float, float]]:
+    """By effort: the medians over some seeds of processor seconds and of losses."""
+    seeded = [replace(job, options=job.options | {"seed": seed}) for seed in seeds]
+    runs = [_measure_under(python, each, is_other=is_other)["runs"] for each in seeded]
+    return [
+        (statistics.median(run[0] for run in same), statistics.median(run[1] for run in same))
+        for same in zip(*runs, strict=True)
+    ]
 
 
 def _measure_under(python: Path, job: Job, *, is_other: bool) -> dict[str, Any]:
@@ -89,17 +133,22 @@ def _run(job: Job) -> dict[str, Any]:
     import tclose
 
     with tempfile.TemporaryDirectory(prefix="tclose-against-") as folder:
-        options = dict(job.options)
-        measured: list[float] = []
-        while len(measured) < 2 or sum(measured[1:]) < ENOUGH:
+
+        def call(**more: float) -> tuple[float, float]:
+            options = job.options | more
             if job.verb == "anonymize":
-                options["output"] = str(Path(folder) / f"{len(measured)}{job.suffix}")
+                options["output"] = str(Path(folder) / f"release{job.suffix}")
             start = time.process_time()
             result = getattr(tclose, job.verb)(job.data, job.policy, **options)
-            measured.append(time.process_time() - start)
-    loss = result.loss.overall if hasattr(result, "loss") else math.nan
+            seconds = time.process_time() - start
+            return seconds, result.loss.overall if hasattr(result, "loss") else math.nan
+
+        call(**({"effort": WARMING} if job.efforts else {}))
+        runs = [call(effort=effort) for effort in job.efforts] or [call()]
+        while not job.efforts and sum(seconds for seconds, _ in runs) < ENOUGH:
+            runs.append(call())
     where = str(Path(tclose.__file__).resolve())
-    return {"seconds": min(measured[1:]), "loss": loss, "where": where}
+    return {"seconds": min(runs)[0], "loss": runs[0][1], "runs": runs, "where": where}
 
 
 if __name__ == "__main__":

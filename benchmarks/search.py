@@ -2,7 +2,7 @@
 
     python benchmarks/search.py [--seconds 20] [--rows 10000000] [--skip-large] [--adult DIR]
     python benchmarks/search.py --curves FOLDER [--efforts 1 4] [--seeds 5] [--cases equal made]
-    python benchmarks/search.py --against PYTHON [--seconds 20]    (see against.py)
+    python benchmarks/search.py --against PYTHON [--seconds 20] [--seeds 5]    (see against.py)
 
 Prints what it measured. Losses are Iyengar's, averaged over rows and quasi-identifiers, a row left
 out counting 1; each is one run of one seed. The column `to beat` is quoted, not measured: what the
@@ -34,7 +34,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-from against import Job, compare
+from against import Job, compare, compare_at_equal_time
 
 import tclose
 from tclose.search import Budget, method_named, problem_of
@@ -78,7 +78,9 @@ def main() -> None:
         return
     if asked.against:
         with complete_rows(adult) as table:
-            compare(list_jobs(adult, table, asked.seconds), asked.against)
+            cuts, searches = list_jobs(adult, table, asked.seconds)
+            compare_at_equal_time(searches, asked.against, range(1, asked.seeds + 1))
+            compare(cuts, asked.against)
         return
     if asked.curves:
         draw_curves(adult, asked.curves, asked.efforts, range(1, asked.seeds + 1), asked.cases)
@@ -89,16 +91,19 @@ def main() -> None:
         growth(adult, asked.rows)
 
 
-def list_jobs(adult: Path, complete: Path, effort: float) -> Iterator[Job]:
-    """The cases below as calls with an amount of work instead of seconds."""
+def list_jobs(adult: Path, complete: Path, effort: float) -> tuple[list[Job], list[Job]]:
+    """The cases below as calls: by Mondrian, and by hybrid with an amount of work."""
     cases = [(f"{d} t={t}", adult / "adult.csv", occupation(adult, d, t)) for d, t in REFERENCE]
     limits = [*([t, t] for t in ("0.05", "0.10", "0.15", "0.20")), ["0.1", "0.1", "0.3"]]
     cases += [(" ".join(ts), complete, two_or_three(ts)) for ts in limits]
-    for case, table, policy in cases:
-        yield Job(f"{case}, mondrian", str(table), policy, {"method": "mondrian", "seed": 1})
-        options = {"method": "hybrid", "effort": effort, "seed": 1}
-        name = f"{case}, hybrid, effort {effort:g}"
-        yield Job(name, str(table), policy, options, units=effort)
+    cuts = {"method": "mondrian", "seed": 1}
+    return (
+        [Job(f"{case}, mondrian", str(table), policy, cuts) for case, table, policy in cases],
+        [
+            Job(f"{case}, hybrid", str(table), policy, {"method": "hybrid"}, efforts=(effort,))
+            for case, table, policy in cases
+        ],
+    )
 
 
 def list_problems(adult: Path) -> Iterator[tuple[str, Callable[[], Any], float | None]]:

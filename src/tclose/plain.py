@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -132,6 +133,16 @@ def json_text(value: object) -> str:
     """
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     return escape_controls(text) + "\n"
+
+
+def json_hash(value: object) -> str:
+    """The sha256 of plain values, whatever the order of their keys.
+
+    >>> json_hash({"k": 5, "l": 2}) == json_hash({"l": 2, "k": 5})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class AmbiguousJson(ValueError):  # noqa: N818

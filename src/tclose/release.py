@@ -112,8 +112,9 @@ class Release(Displayable):
                 broken = audit.broken
                 raise InternalError(f"the written release does not keep its promise ({broken})")
             certified = self.certificate.of_file(written.digest())
-            certified.save(certificate)
-            if self.plan is not None:
+            if certificate is not None:
+                certified.save(certificate)
+            if self.plan is not None and plan is not None:
                 hashes = certified.hashes.output, self.certificate.hashes.output
                 self.plan.tie_to(*hashes).save(plan)
 

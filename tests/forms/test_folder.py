@@ -20,7 +20,7 @@ import pytest
 import tclose
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import write_folder
-from tclose.data.io.records import json_hash
+from tclose.plain import json_hash
 from tclose.errors import DataError, UsageError
 
 RULES: dict[str, Any] = {

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import Result
 
 import tclose
-from tclose.data.io.records import json_hash
+from tclose.plain import json_hash
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
 

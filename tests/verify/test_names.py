@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 import tclose
-from tclose.data.io.records import json_hash
+from tclose.plain import json_hash
 from tclose.recode import Pseudonyms
 
 Run = Callable[..., Result]

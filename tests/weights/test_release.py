@@ -410,6 +410,7 @@ def test_thousands_of_broken_classes_are_mended_in_a_few_rounds(weighed: Any) ->
     ]  # fmt: skip
     table = weighed.Table(rows, "subject", ("q", "r"))
     problem = problem_of(tclose.check(table.arrow(), table.policy(k=3, t="1/2")))
-    mended = merge_refused(problem, np.arange(problem.n_cells))
+    apart = np.arange(problem.n_cells)
+    mended = merge_refused(problem, apart, problem.find_failing(apart))
     assert not problem.find_failing(mended).any()
     assert 500 < mended.max() + 1 < 4000

@@ -29,7 +29,6 @@ from tclose.data.encode.columns import (
 from tclose.data.encode.coverage import cover_classes
 from tclose.data.encode.labels import find_first_day, is_label, raw_values, read_interval
 from tclose.data.io.files import tells_gaps_from_texts
-from tclose.data.io.records import json_hash
 from tclose.data.source import Rows, Source
 from tclose.distance.registry import DISTANCES, Attribute
 from tclose.errors import (
@@ -44,7 +43,7 @@ from tclose.errors import (
 from tclose.hierarchy import Hierarchy, arx, build
 from tclose.hierarchy.builtin import find_builtin
 from tclose.hierarchy.tree import locate
-from tclose.plain import classes_text, escape_controls, rows_text, write_number
+from tclose.plain import classes_text, escape_controls, json_hash, rows_text, write_number
 from tclose.policy.columns import Column, HierarchySpec
 from tclose.policy.model import Policy
 from tclose.requirements.classes import Classes

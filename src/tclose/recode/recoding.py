@@ -83,7 +83,8 @@ def recode_and_repair(
         if not find_failing_cells(bound, population, label, recoding.released).any():
             break
         name = np.append(merge_alike(recoding.released)[1], -1)
-        merged = merge_refused(problem, number_classes(name[label]))
+        merged = number_classes(name[label])
+        merged = merge_refused(problem, merged, problem.find_failing(merged))
         if np.array_equal(merged, number_classes(label)):
             break
         merged = keep_limits(problem, merged, Fraction(0)) if problem.limited else merged

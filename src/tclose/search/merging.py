@@ -95,16 +95,13 @@ def merge_marked(label: Ints, marked: Flags, curve: Ints, table: CodedTable) -> 
 
 
 def merge_refused(
-    problem: SearchProblem, label: Ints, supersets: NamedSupersets | None = None
+    problem: SearchProblem, label: Ints, fails: Flags, supersets: NamedSupersets | None = None
 ) -> Ints:
-    """The partition with failing classes merged; as a last resort one class of all rows.
+    """The partition with the classes that fail merged; as a last resort one class of all rows.
 
     Each of them with one that is near, all at once, and again while any fails: every round leaves
     fewer classes, so this ends.
     """
-    fails = problem.find_failing(label, supersets=supersets)
-    if not fails.any():
-        return label
     if supersets is not None:
         return np.zeros(problem.n_cells, dtype=np.int64)
     kept = np.flatnonzero(label >= 0)

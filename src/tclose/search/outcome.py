@@ -330,7 +330,8 @@ def finalize(
     """
     clock.report("judging every class", now=True)
     found = number_classes(label)
-    merged = merge_refused(problem, found, supersets)
+    fails = problem.find_failing(found, supersets=supersets)
+    merged = merge_refused(problem, found, fails, supersets) if fails.any() else found
     if problem.limited:
         merged = keep_limits(problem, merged, clock.budget.suppression)
     loss, cost = problem.loss(merged).overall, problem.cost(merged)

@@ -12,15 +12,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from tclose.data.io.counting import file_hash
-from tclose.data.io.records import (
-    JsonObject,
-    Layout,
-    Record,
-    SupersetRecord,
-    VersionedRecord,
-    json_hash,
-)
-from tclose.plain import join_lines, rows_text
+from tclose.data.io.records import JsonObject, Layout, Record, SupersetRecord, VersionedRecord
+from tclose.plain import join_lines, json_hash, rows_text
 from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from tclose.data.io.counting import file_hash
-from tclose.data.io.records import json_hash
+from tclose.plain import json_hash
 from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate, SizesRecord, read_context

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose.data.io.paths import AS_FOUND, KINDS, Reading, suffix_of
-from tclose.data.io.records import json_hash
 from tclose.data.opening import open_source
 from tclose.data.source import Source
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
+from tclose.plain import json_hash
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate
 from tclose.verify.forms import Recount, load_split_certificate, recheck_folder

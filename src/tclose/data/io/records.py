@@ -5,7 +5,6 @@ A record that is read was perhaps edited by anybody, so nothing passes that its 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import ClassVar, Literal, Self, get_args
@@ -118,21 +117,14 @@ class VersionedRecord(Record):
         hint = f"`tclose schema {cls.kind}` prints what one holds"
         return UsageError(f"this is not a {cls.kind} of tclose{why}", where=where, hint=hint)
 
-    def save(self, path: str | Path | None) -> None:
-        """Writes the record, whole or not at all; nothing where no path is given."""
-        if path is not None:
-            write_text(path, json_text(self.to_json()))
+    def save(self, path: str | Path) -> None:
+        """Writes the record, whole or not at all."""
+        write_text(path, json_text(self.to_json()))
 
     @classmethod
     def json_schema(cls) -> JsonObject:
         """The JSON Schema of the file."""
         return {"$schema": DRAFT, **cls.model_json_schema(by_alias=True)}
-
-
-def json_hash(value: JsonValue) -> str:
-    """The sha256 of plain values, whatever the order of their keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class LayoutFile(Record):

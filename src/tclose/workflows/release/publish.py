@@ -212,8 +212,9 @@ def _recount(
     warnings = (*(origin.warnings or ()), *_find_formulas(job, audit)) or None
     origin = origin.model_copy(update={"warnings": warnings})
     certificate = certify(audit, job.policy, origin, written.digest())
-    certificate.save(job.targets.certificate)
-    if draft.plan is not None:
+    if job.targets.certificate is not None:
+        certificate.save(job.targets.certificate)
+    if draft.plan is not None and job.targets.plan is not None:
         draft.plan.tie_to(certificate.hashes.output).save(job.targets.plan)
     return audit, certificate
 
