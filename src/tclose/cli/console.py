@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
-from tclose.cli.options import describe, read_entries, ungroup
+from tclose.cli.options import describe, read_docstring, read_entries, ungroup
 from tclose.cli.progress import Display, display_steps
 from tclose.errors import InternalError, PolicyError, TcloseError
 from tclose.plain import escape_controls, json_text
@@ -268,7 +268,7 @@ def guard(command: F) -> F:
 
     What its options mean stands in its docstring, and it may take groups of them.
     """
-    common, words = describe(_begin), read_entries(command.__doc__ or "")[0]
+    common, words = describe(_begin), read_entries(read_docstring(command))[0]
     command = ungroup(command)
 
     @functools.wraps(command)

@@ -8,6 +8,7 @@ a number after the metavar where there is a least. A line that ends in a colon b
 
 from __future__ import annotations
 
+import ast
 import csv
 import functools
 import inspect
@@ -113,14 +114,21 @@ class Group:
     make: Callable[..., Any]
 
 
+def read_docstring(function: Callable[..., Any]) -> str:
+    """The docstring of a function, which `python -OO` leaves in the source only."""
+    if function.__doc__ is not None:
+        return function.__doc__
+    (found,) = ast.parse(inspect.getsource(function)).body
+    assert isinstance(found, ast.FunctionDef)
+    return ast.get_docstring(found) or ""
+
+
 def describe(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a command or a group as typer reads them, with what the help says of each.
 
     Those that say so themselves, and those that are groups, stay as they are.
     """
-    if function.__doc__ is None:
-        raise ImportError("help is read from docstrings: run Python without -OO")
-    entries, types = read_entries(function.__doc__)[1], get_type_hints(function)
+    entries, types = read_entries(read_docstring(function))[1], get_type_hints(function)
     described = []
     for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
         kind = parameter.annotation
