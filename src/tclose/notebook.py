@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tclose.errors import UsageError
-from tclose.plain import escape_controls
+from tclose.plain import escape_controls, to_plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +61,11 @@ class Tabular(Displayable):
     def records(self) -> list[dict[str, Any]]:
         """The lines of the table, as plain values."""
         raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values for JSON; infinite numbers are null."""
+        plain: dict[str, Any] = to_plain(vars(self))
+        return plain
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """The lines as a frame: of pandas, of polars, or a table of Arrow."""

@@ -131,3 +131,12 @@ def test_the_demo_ends_with_a_command_that_can_be_typed_as_it_stands(tmp_path: P
 def _shell(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     command = ["/bin/sh", "-c", line]
     return subprocess.run(command, env=environment, text=True, check=False, capture_output=True)
+
+
+def test_help_is_the_same_where_python_drops_docstrings() -> None:
+    command = [sys.executable, "-m", "tclose", "audit", "--help"]
+    plain, without = (
+        subprocess.run([*command[:1], *how, *command[1:]], capture_output=True, check=True).stdout
+        for how in ((), ("-OO",))
+    )
+    assert b"--fail-under" in plain and without == plain

@@ -387,6 +387,20 @@ def test_a_hierarchy_file_is_reviewed_before_it_is_taken(
     assert spec is not None and spec.file is not None and spec.file.startswith("hierarchies/sex-")
 
 
+def test_a_tree_that_has_no_value_of_the_table_is_shown(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    """As after next month's table was opened, with the tree of a distance as it was."""
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    settle(client, "/values", column="diagnosis")
+    form = {"column": "diagnosis", "revision": str(studio.bench.project.revision)}
+    file = {"file": ("other.csv", b"unicorn;beast;*\ndragon;beast;*\n")}
+    client.post("/values", data=form | {"what": "import"}, files=file)
+    page = client.post("/values", data=form | {"what": "take"})
+    assert page.status_code == 200 and "values of the table are not in it" in page.text
+
+
 def test_a_tab_that_is_out_of_date_changes_nothing(
     make: Make, enter: Enter, settle: Settle, hospital: Path
 ) -> None:

@@ -119,10 +119,6 @@ class AttackReport(Tabular):
         names = ("attack", "attribute", "affected", "share", "sentence")
         return [{name: getattr(finding, name) for name in names} for finding in self.findings]
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns the report as plain values, without any cell value of the table."""
-        return {name: to_plain(value) for name, value in vars(self).items()}
-
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {classes_text(self.classes)}"
         lines = [f"  {finding.sentence}" for finding in self.findings]

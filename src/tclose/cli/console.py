@@ -16,11 +16,11 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
-from tclose.cli.options import option, ungroup
+from tclose.cli.options import describe, read_docstring, read_entries, ungroup
 from tclose.cli.progress import Display, display_steps
 from tclose.errors import InternalError, PolicyError, TcloseError
 from tclose.plain import escape_controls, json_text
@@ -50,21 +50,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-QUIET = inspect.Parameter(
-    "quiet",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool,
-        option("", "Print only errors, and the output of --json or --report -.", "--quiet", "-q"),
-    ],
-)
-NO_COLOR = inspect.Parameter(
-    "no_color",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[bool, option("", "Print without colours.", "--no-color")],
-)
 
 
 def stdout(*, was_asked: bool = False) -> Console:
@@ -269,18 +254,26 @@ def _name_crash(error: Exception) -> TcloseError:
     return InternalError(f"unexpected {type(error).__name__} (set TCLOSE_DEBUG=1 to see where)")
 
 
+def _begin(*, quiet: bool = False, no_color: bool = False) -> None:
+    """Begins a command, with the options that every command has.
+
+    --quiet, -q: Print only errors, and the output of --json or --report -.
+    --no-color: Print without colours.
+    """
+    SETTINGS.judged, SETTINGS.quiet, SETTINGS.no_color = False, quiet, no_color
+
+
 def guard(command: F) -> F:
     """Turns every failure of a command into a message and exit code 2, or 70 where it is a bug.
 
-    The command may take groups of options.
+    What its options mean stands in its docstring, and it may take groups of them.
     """
+    common, words = describe(_begin), read_entries(read_docstring(command))[0]
     command = ungroup(command)
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        SETTINGS.judged = False
-        SETTINGS.quiet = bool(kwargs.pop("quiet", False))
-        SETTINGS.no_color = bool(kwargs.pop("no_color", False))
+        _begin(**{each.name: kwargs.pop(each.name, False) for each in common})
         as_json = bool(kwargs.get("as_json"))
         try:
             with _notice_ending():
@@ -311,10 +304,9 @@ def guard(command: F) -> F:
             _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
         raise typer.Exit(WRONG)
 
-    run.__doc__ = _unwrap(command.__doc__ or "")
-    signature = inspect.signature(command, eval_str=True)
-    options = [*signature.parameters.values(), QUIET, NO_COLOR]
-    run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    run.__doc__ = _unwrap(words)
+    options = [*inspect.signature(command).parameters.values(), *common]
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in options}
     return run  # type: ignore[return-value]
 

@@ -4,57 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 import tclose
 from tclose.cli import console, options
-from tclose.cli.options import of_person, option
 from tclose.errors import UsageError
 
 
 @console.guard
 def explain(
-    file: options.Table,
+    file: options.Place,
     *,
     declared: options.DeclaredColumns,
-    class_number: Annotated[
-        int | None,
-        option(
-            "N",
-            "Number of the class. Default: the class farthest from the table.",
-            "--class-number",
-            "--class",
-        ),
-    ] = None,
-    attribute: Annotated[
-        str | None, option("A", "The sensitive attribute. Default: the first.")
-    ] = None,
-    ranges: Annotated[
-        int, option("N", "Number of ranges for a numeric attribute with many values.", min=2)
-    ] = 20,
-    svg: Annotated[
-        Path | None, option("FILE", "Also write a picture (SVG) that compares class and table.")
-    ] = None,
-    arcs: Annotated[
-        bool, option("", "Draw the moves as arcs instead of bars in the picture.", "--arcs")
-    ] = False,
-    fragments: Annotated[
-        bool,
-        option(
-            "",
-            "Show how the method `fragments` divides two sensitive columns.",
-            "--fragments",
-        ),
-    ] = False,
+    class_number: int | None = None,
+    attribute: str | None = None,
+    ranges: int = 20,
+    svg: Path | None = None,
+    arcs: bool = False,
+    fragments: bool = False,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Explain the distance between one class and the whole table.
 
     The distance is the least work that turns one distribution into the other. The moves are shown
     between neighbours and from value to value; in both cases their costs add up to the distance.
     This prints values of the table, so it is for the data steward only.
+
+    --class-number, --class N: Number of the class. Default: the class farthest from the table.
+    --attribute A: The sensitive attribute. Default: the first.
+    --ranges N≥2: Number of ranges for a numeric attribute with many values.
+    --svg FILE: Also write a picture (SVG) that compares class and table.
+    --arcs: Draw the moves as arcs instead of bars in the picture.
+    --fragments: Show how the method `fragments` divides two sensitive columns.
     """
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences, draw_flow
@@ -96,51 +78,21 @@ def explain(
 
 @console.guard
 def attack(
-    file: options.Table,
-    policy: options.Policy,
-    original: Annotated[options.Place | None, options.of_original] = None,
-    population: options.Population = None,
-    other: Annotated[
-        options.Place | None,
-        options.table_option(
-            help="Another release about the same people, for the composition attack."
-        ),
-    ] = None,
-    key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed for the sampling of rows.")] = 1,
-    effort: Annotated[
-        float,
-        option(
-            "SECONDS",
-            "Work for slow attacks in seconds of an ordinary core; beyond it, rows are sampled.",
-            min=0,
-        ),
-    ] = 5,
-    person: Annotated[
-        list[str] | None,
-        of_person("A=1,B=2", "Quasi-identifiers known of one person, as raw values (repeatable)."),
-    ] = None,
-    attribute: Annotated[
-        str | None, of_person("A", "The sensitive attribute. Default: the first.")
-    ] = None,
-    ruled_out: Annotated[
-        list[str] | None,
-        of_person(
-            "TEXT",
-            "A sensitive value, or group of values, that is ruled out (repeatable).",
-            "--not",
-        ),
-    ] = None,
-    prior: Annotated[
-        list[str] | None,
-        of_person(
-            "V=0.3,…",
-            "Prior belief in some values (repeatable); the others share the rest equally.",
-        ),
-    ] = None,
+    file: options.Place,
+    policy: Path,
+    original: options.Place | None = None,
+    population: options.Place | None = None,
+    other: options.Place | None = None,
+    key: str | None = None,
+    seed: int = 1,
+    effort: float = 5,
+    person: list[str] | None = None,
+    attribute: str | None = None,
+    ruled_out: list[str] | None = None,
+    prior: list[str] | None = None,
     *,
     reading: options.ReadingOptions,
-    as_json: options.AsJson = False,
+    as_json: bool = False,
 ) -> None:
     """Try known attacks on a release and report what each could learn.
 
@@ -150,6 +102,16 @@ def attack(
     With --person: the probability of each sensitive value of one person before the release, from
     the table, and from the class. This prints sensitive values, so it is for the data steward only.
     The values given with --person are not printed.
+
+    --other FILE: Another release about the same people, for the composition attack.
+    --seed N: Seed for the sampling of rows.
+    --effort SECONDS≥0: Work for slow attacks in seconds of an ordinary core; beyond it, rows are
+        sampled.
+    One person:
+    --person A=1,B=2: Quasi-identifiers known of one person, as raw values (repeatable).
+    --attribute A: The sensitive attribute. Default: the first.
+    ruled_out --not TEXT: A sensitive value, or group of values, that is ruled out (repeatable).
+    --prior V=0.3,…: Prior belief in some values (repeatable); the others share the rest equally.
     """
     from tclose.report.summaries import summarize_attacks, summarize_person
 
@@ -198,44 +160,34 @@ def _refuse_given(given: Mapping[str, object], hint: str) -> None:
 
 @console.guard
 def measure(
-    release: Annotated[
-        options.Place, options.table_argument(metavar="RELEASE", help="The released table.")
-    ],
-    original: Annotated[options.Place, options.of_original],
-    policy: options.Policy,
-    queries: Annotated[
-        int, option("N", "How many random counting queries to compare; 0 for none.", min=0)
-    ] = 1000,
-    columns: Annotated[
-        int, option("N", "How many quasi-identifiers each query restricts.", min=1)
-    ] = 3,
-    share: Annotated[
-        float, option("SHARE", "Share of the rows that each query should select.")
-    ] = 0.1,
-    target: Annotated[
-        str | None,
-        option("COLUMN", "Also train models that predict this column (needs scikit-learn)."),
-    ] = None,
-    key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed of queries, models and sampled rows.")] = 1,
-    effort: Annotated[
-        float,
-        option(
-            "SECONDS",
-            "Amount of work in seconds of an ordinary core; beyond that, rows are sampled.",
-        ),
-    ] = 10.0,
-    without: Annotated[
-        list[str] | None, option("MEASURE", "A measure to leave out (repeatable).")
-    ] = None,
+    release: options.Place,
+    original: options.Place,
+    policy: Path,
+    queries: int = 1000,
+    columns: int = 3,
+    share: float = 0.1,
+    target: str | None = None,
+    key: str | None = None,
+    seed: int = 1,
+    effort: float = 10.0,
+    without: list[str] | None = None,
     *,
     reading: options.ReadingOptions,
-    as_json: options.AsJson = False,
+    as_json: bool = False,
 ) -> None:
     """Measure the utility of a release: information loss, query errors, learning.
 
     Works for releases of any tool whose values can be read (intervals, sets, masks, labels of the
     policy's hierarchies).
+
+    RELEASE: The released table.
+    --queries N≥0: How many random counting queries to compare; 0 for none.
+    --columns N≥1: How many quasi-identifiers each query restricts.
+    --share SHARE: Share of the rows that each query should select.
+    --target COLUMN: Also train models that predict this column (needs scikit-learn).
+    --seed N: Seed of queries, models and sampled rows.
+    --effort SECONDS: Amount of work in seconds of an ordinary core; beyond that, rows are sampled.
+    --without MEASURE: A measure to leave out (repeatable).
     """
     from tclose.report.summaries import summarize_utility
 

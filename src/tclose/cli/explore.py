@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import tclose
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.cli.progress import READING, SEARCHING
 from tclose.data.io.transaction import write_together
 
@@ -17,46 +16,34 @@ if TYPE_CHECKING:
 
 @console.guard
 def frontier(
-    file: options.Table,
-    policy: options.Policy,
-    t: Annotated[
-        str | None,
-        option("RANGE", "Values of t, as a range (default 0.05:0.5) or a list such as 0.1,0.2."),
-    ] = None,
-    k: Annotated[
-        str | None,
-        option("RANGE", "Vary k instead: a range such as 2:20 or a list such as 2,5,10."),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        options.of_search(
-            "A,B",
-            "Search methods, each with a curve; see `tclose methods`.",
-            "--methods",
-            "--method",
-        ),
-    ] = None,
-    loss: Annotated[
-        str,
-        option(
-            "MEASURE",
-            "What to draw: loss, ncp, entropy, discernibility, query-error or associations.",
-        ),
-    ] = "loss",
-    points: Annotated[int, option("N", "How many points of a range to search.", min=2)] = 10,
-    svg: Annotated[Path, option("FILE", "The picture of the curves.")] = Path("frontier.svg"),
-    report: options.Report = None,
+    file: options.Place,
+    policy: Path,
+    t: str | None = None,
+    k: str | None = None,
+    methods: str | None = None,
+    loss: str = "loss",
+    points: int = 10,
+    svg: Path = Path("frontier.svg"),
+    report: Path | None = None,
     *,
     search: options.SearchOptions,
-    start_from: options.StartFrom = None,
-    population: options.Population = None,
+    start_from: Path | None = None,
+    population: options.Place | None = None,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show how the information loss depends on t or k.
 
     Nothing is released. Ctrl-C stops and keeps the finished points.
+
+    --t RANGE: Values of t, as a range (default 0.05:0.5) or a list such as 0.1,0.2.
+    --k RANGE: Vary k instead: a range such as 2:20 or a list such as 2,5,10.
+    --loss MEASURE: What to draw: loss, ncp, entropy, discernibility, query-error or associations.
+    --points N≥2: How many points of a range to search.
+    --svg FILE: The picture of the curves.
+    The search:
+    --methods, --method A,B: Search methods, each with a curve; see `tclose methods`.
     """
     from tclose.data.io.files import write_text
     from tclose.recode import Plan
@@ -94,25 +81,27 @@ def frontier(
 
 @console.guard
 def lattice(
-    file: options.Table,
-    policy: options.Policy,
-    svg: Annotated[Path, option("FILE", "The picture of a small lattice.")] = Path("lattice.svg"),
+    file: options.Place,
+    policy: Path,
+    svg: Path = Path("lattice.svg"),
     *,
-    suppression: options.Suppression = None,
-    seconds: options.Seconds = None,
-    effort: options.Effort = None,
-    population: options.Population = None,
+    suppression: str | None = None,
+    seconds: float | None = None,
+    effort: float | None = None,
+    population: options.Place | None = None,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show which full-domain generalizations satisfy the promise, and which loses least.
 
     Up to 20 000 generalizations are judged one by one, and up to 5 000 are drawn. Of more, only
     the best is searched, with a lower bound of the loss.
+
+    --svg FILE: The picture of a small lattice.
     """
     from tclose.data.io.files import write_text
-    from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
+    from tclose.report.lattice import draw_lattice, summarize_lattice
 
     options.refuse_picture(svg, (file, policy, population), force=force)
     with console.show_steps(READING, SEARCHING) as display:
@@ -129,14 +118,14 @@ def lattice(
     drawn = draw_lattice(found)
     if drawn is not None:
         write_text(svg, drawn)
-    console.show(found, summarize_lattice, as_json=as_json, plain=lattice_to_json)
+    console.show(found, summarize_lattice, as_json=as_json)
     console.say(
         f"picture: {svg}" if drawn is not None else "no picture: there are too many nodes to draw"
     )
 
 
 @console.guard
-def methods(as_json: options.AsJson = False) -> None:
+def methods(as_json: bool = False) -> None:
     """List the search methods and what each supports."""
     from tclose.search import METHODS
 
@@ -151,7 +140,7 @@ def methods(as_json: options.AsJson = False) -> None:
 
 
 @console.guard
-def distances(as_json: options.AsJson = False) -> None:
+def distances(as_json: bool = False) -> None:
     """Compare the distances for t-closeness and their uses.
 
     Computes every distance on the papers' own pairs of distributions, and checks the properties

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.data.io.paths import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
@@ -17,33 +16,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
-FileArgument = Annotated[
-    options.Place,
-    options.table_argument(
-        metavar="FILE", help="A table (with --column), or a hierarchy file (leaf first, root last)."
-    ),
-]
-ColumnName = Annotated[str | None, option("COLUMN", "The column of the table.", "--column", "-c")]
-
 
 def _build(
-    intervals: Annotated[
-        str | None, option("5,10,20", "Build from widths of intervals, narrow to wide.")
-    ] = None,
-    cuts: Annotated[
-        str | None, option("18,40,65/40", "Build from cut points; / separates levels.")
-    ] = None,
-    prefix: Annotated[
-        str | None,
-        option("4,3,2,0", "Build from the number of first characters that each level keeps."),
-    ] = None,
-    dates: Annotated[str | None, option("month,year", "Build from units of the calendar.")] = None,
-    builtin: Annotated[
-        str | None,
-        option("NAME", "Use a built-in hierarchy; `tclose hierarchy builtin` lists them."),
-    ] = None,
+    intervals: str | None = None,
+    cuts: str | None = None,
+    prefix: str | None = None,
+    dates: str | None = None,
+    builtin: str | None = None,
 ) -> dict[str, Any] | None:
-    """The builder that the options ask for, as a policy would write it."""
+    """The builder that the options ask for, as a policy would write it.
+
+    --intervals 5,10,20: Build from widths of intervals, narrow to wide.
+    --cuts 18,40,65/40: Build from cut points; / separates levels.
+    --prefix 4,3,2,0: Build from the number of first characters that each level keeps.
+    --dates month,year: Build from units of the calendar.
+    --builtin NAME: Use a built-in hierarchy; `tclose hierarchy builtin` lists them.
+    """
     given: dict[str, Any] = {}
     if intervals is not None:
         given["intervals"] = intervals.split(",")
@@ -64,14 +52,18 @@ Builder = Annotated[dict[str, Any] | None, options.Group(_build)]
 @app.command("preview")
 @console.guard
 def preview_command(
-    file: FileArgument,
-    policy: options.PolicyFile = None,
-    column: ColumnName = None,
+    file: options.Place,
+    policy: Path | None = None,
+    column: str | None = None,
     *,
     builder: Builder,
     reading: options.ReadingOptions,
 ) -> None:
-    """Show the tree of a hierarchy file, of a column in a policy, or of generated groups."""
+    """Show the tree of a hierarchy file, of a column in a policy, or of generated groups.
+
+    FILE: A table (with --column), or a hierarchy file (leaf first, root last).
+    --column, -c COLUMN: The column of the table.
+    """
     from tclose.hierarchy import preview
 
     console.echo(preview(_hierarchy(file, policy, column, builder, reading)))
@@ -80,16 +72,21 @@ def preview_command(
 @app.command("export")
 @console.guard
 def export_command(
-    file: FileArgument,
-    output: Annotated[Path, option("CSV", "The file to write.", "--output", "-o")],
-    policy: options.PolicyFile = None,
-    column: ColumnName = None,
+    file: options.Place,
+    output: Path,
+    policy: Path | None = None,
+    column: str | None = None,
     *,
     builder: Builder,
     reading: options.ReadingOptions,
-    force: options.Force = False,
+    force: bool = False,
 ) -> None:
-    """Write a hierarchy as CSV: no header, leaf first, root last, separated by `;`."""
+    """Write a hierarchy as CSV: no header, leaf first, root last, separated by `;`.
+
+    FILE: A table (with --column), or a hierarchy file (leaf first, root last).
+    --output, -o CSV: The file to write.
+    --column, -c COLUMN: The column of the table.
+    """
     options.refuse_taken((output,), force=force, inputs=(file, policy))
     _write(_hierarchy(file, policy, column, builder, reading), output)
 
@@ -97,17 +94,14 @@ def export_command(
 @app.command("builtin")
 @console.guard
 def builtin_command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Name of the hierarchy. Default: list all.")
-    ] = None,
-    output: Annotated[
-        Path | None, option("CSV", "A file for the whole hierarchy.", "--output", "-o")
-    ] = None,
-    force: options.Force = False,
+    name: str | None = None, output: Path | None = None, force: bool = False
 ) -> None:
     """List the built-in hierarchies, print one, or write it as CSV.
 
     A policy names one by `hierarchy = { builtin = "icd10" }`.
+
+    NAME: Name of the hierarchy. Default: list all.
+    --output, -o CSV: A file for the whole hierarchy.
     """
     from tclose.hierarchy import preview
     from tclose.hierarchy.builtin import describe_builtin, list_builtins

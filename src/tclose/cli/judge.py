@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, NoReturn
 
 import tclose
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.data.io.paths import Reading
 from tclose.errors import UsageError
 
@@ -27,27 +24,25 @@ if TYPE_CHECKING:
 
 @console.guard
 def audit(
-    file: options.Table,
+    file: options.Place,
     *,
     declared: options.DeclaredColumns,
-    fail_under: Annotated[
-        str,
-        option("k=5,t=0.2", "Without a policy: thresholds; exit code 1 if the table exceeds them."),
-    ] = "",
-    population: options.Population = None,
-    report: options.Report = None,
-    edition: options.Edition = "external",
-    attacks: options.Attacks = True,
-    everything: Annotated[
-        bool, option("", "Show all measures, including those not in the policy.", "--all")
-    ] = False,
+    fail_under: str = "",
+    population: options.Place | None = None,
+    report: Path | None = None,
+    edition: str = "external",
+    attacks: bool = True,
+    everything: bool = False,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Check whether a table satisfies a policy, and show the classes that do not.
 
     Exit code 0: the promise holds (or there is none); 1: it does not.
+
+    --fail-under k=5,t=0.2: Without a policy: thresholds; exit code 1 if the table exceeds them.
+    everything --all: Show all measures, including those not in the policy.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.workflows.inputs import count_population
@@ -88,27 +83,20 @@ def _summarize_audit(audit: Audit, *, details: bool | None) -> list[Part]:
 
 @console.guard
 def verify(
-    file: options.Table,
-    policy: options.PolicyFile = None,
-    certificate: Annotated[Path | None, option("C", "The certificate to check.")] = None,
-    population: options.Population = None,
-    key: Annotated[
-        Path | None, option("PUB", "Public key (PEM) with which the certificate must be signed.")
-    ] = None,
-    plan: Annotated[
-        Path | None, option("PLAN", "The plan of the release, to compare with the certificate.")
-    ] = None,
-    original: Annotated[
-        options.Place | None,
-        options.table_option(help="The table before its release, to compare with the plan."),
-    ] = None,
-    report: options.Report = None,
-    edition: options.Edition = "external",
-    attacks: options.Attacks = True,
+    file: options.Place,
+    policy: Path | None = None,
+    certificate: Path | None = None,
+    population: options.Place | None = None,
+    key: Path | None = None,
+    plan: Path | None = None,
+    original: options.Place | None = None,
+    report: Path | None = None,
+    edition: str = "external",
+    attacks: bool = True,
     *,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Verify a release: recount the file from scratch and check the promise.
 
@@ -116,6 +104,11 @@ def verify(
     recounted. The policy is the certificate's own; --policy must name the same.
     FILE may also be a folder of files, or a folder that `tclose split` wrote.
     Exit code 0: the promise holds; 1: it does not hold or cannot be decided.
+
+    --certificate C: The certificate to check.
+    --key PUB: Public key (PEM) with which the certificate must be signed.
+    --plan PLAN: The plan of the release, to compare with the certificate.
+    --original FILE: The table before its release, to compare with the plan.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_checks, warn_of_refuted
@@ -193,22 +186,21 @@ def verify(
 
 @console.guard
 def compose(
-    file: options.Table,
-    earlier: Annotated[
-        list[options.Place],
-        options.table_argument(metavar="EARLIER", help="Earlier releases about the same people."),
-    ],
-    policy: options.Policy,
-    key: options.Key = None,
+    file: options.Place,
+    earlier: list[options.Place],
+    policy: Path,
+    key: str | None = None,
     *,
     reading: options.ReadingOptions,
-    as_json: options.AsJson = False,
+    as_json: bool = False,
 ) -> None:
     """Judge a release together with earlier releases about the same people.
 
     Two safe releases can identify a person together. The people who share their classes in all
     releases form a group; the groups are counted and judged by the policy.
     Exit code 0: the promise holds for the groups (or there is none); 1: it does not.
+
+    EARLIER: Earlier releases about the same people.
     """
     with console.progress() as step:
         result = tclose.compose(
@@ -219,19 +211,14 @@ def compose(
 
 
 @console.guard
-def sign(
-    certificate: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CERTIFICATE", help="The certificate to sign, in place.", show_default=False
-        ),
-    ],
-    key: Annotated[Path, option("KEY", "Your private Ed25519 key (PEM, without a password).")],
-) -> None:
+def sign(certificate: Path, key: Path) -> None:
     r"""Sign a certificate with a private key; `verify --key` checks the signature.
 
     The signature covers every entry, including the hash of the release, and is added to the
     certificate. Needs `pip install 'tclose\[sign]'`.
+
+    CERTIFICATE: The certificate to sign, in place.
+    --key KEY: Your private Ed25519 key (PEM, without a password).
     """
     from tclose.verify.certificate import Certificate
     from tclose.verify.signature import sign_certificate

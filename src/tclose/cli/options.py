@@ -1,18 +1,22 @@
-"""Options that several commands share, and how they are read.
+"""The options of commands: what the help says of each, those that several commands share, groups.
 
-Some come in groups: the parameters of a function that puts them together (`Group`).
+A command names and types its options as any function does. What the help says of one stands in the
+command's docstring, else in that of a group (`Group`) it belongs to, else in `SHARED`: a line
+`--name, -n METAVAR: words`, with the parameter's own name before it where that differs, and `≥` and
+a number after the metavar where there is a least. A line that ends in a colon begins a panel.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
@@ -23,19 +27,44 @@ from tclose.small_files import read_small_file
 if TYPE_CHECKING:
     Place = Path | Address
 else:
-    Place = Path  # typer knows no unions: `place` says what it is
-
-
-def option(metavar: str | None, words: str, *names: str, **more: Any) -> Any:
-    """An option: how its value is written, its help, and its names if not the parameter's."""
-    return typer.Option(*names, metavar=metavar, help=words, **more)
-
-
-of_search = partial(option, rich_help_panel="The search")
-of_person = partial(option, rich_help_panel="One person")
-of_files = partial(option, rich_help_panel="How files are read")
+    Place = Annotated[Path, "place"]  # typer knows no unions: `place` says what it is
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+SHARED = """
+FILE: The table: a CSV, Parquet, Arrow, Excel, Stata or SPSS file, a folder or a quoted pattern of
+    files, or postgresql://host/database#table.
+--policy, -p POLICY: The policy (TOML or JSON).
+--output, -o OUT: The release: .csv, .csv.gz, .parquet, .arrow, .xlsx, .dta or .sav, or a new table,
+    postgresql://…#table.
+--original FILE: The table that the release was made from.
+--certificate C: Also write a certificate (JSON) with the verified results.
+--dictionary FILE: Also write a data dictionary (.md or .json): what was done to each column.
+--key-file FILE: File with the secret key for pseudonyms (16 bytes or more). Default: a random key.
+--population FILE: A table of the population, for k-map and δ-presence.
+--key COLUMN: The column that links the rows of the tables. Default: order or values, if they tell.
+--report FILE: Also write a report: .html, .pdf, .json or .txt; - prints it.
+--edition NAME: Readers of the report: external (counts only), internal (also values of classes) or
+    users of the data (what was done to each column).
+--force: Overwrite existing files, create missing folders.
+--attacks/--no-attacks: Whether the report includes attacks, which take time.
+as_json --json: Print the result as one JSON object.
+The search:
+--method NAME: The search method; `tclose methods` lists them. Default: auto.
+--seconds SECONDS≥0: Time limit of the search in seconds, instead of an effort.
+--effort SECONDS≥0: Amount of work for the search, in seconds of an ordinary processor core.
+    Default: grows with the table.
+--seed N≥0: Seed of the search: equal seeds give equal releases.
+--suppression SHARE: Largest share of the rows that may be left out, such as 0.05.
+--target COLUMN: A column to be predicted from the release; keeps related columns finer.
+--start-from PLAN: The plan of an earlier release of this table: where its classes keep the promise,
+    the result loses no more than they do.
+"""
+PANEL = re.compile(r"([A-Z][\w ]+):")
+ENTRY = re.compile(
+    r"(?:(?:(?P<name>[a-z_]+) )?(?P<options>--[^ ,:]+(?:, -[^ ,:]+)*)"
+    r"(?: (?P<metavar>[^ ≥]+)(?:≥(?P<least>\d+))?)?|(?P<argument>[A-Z]+)): (?P<words>.+)"
+)
 
 
 def place(text: str) -> Place:
@@ -43,109 +72,39 @@ def place(text: str) -> Place:
     return Address.of(text) or Path(text)
 
 
-table_argument = partial(typer.Argument, show_default=False, parser=place)
-table_option = partial(typer.Option, metavar="FILE", parser=place)
-of_original = table_option(help="The table that the release was made from.")
+def read_entries(text: str) -> tuple[str, dict[str, dict[str, Any]]]:
+    """The text before the first entry, and what each entry says of its parameter.
 
-Table = Annotated[
-    Place,
-    table_argument(
-        metavar="FILE",
-        help="The table: a CSV, Parquet, Arrow, Excel, Stata or SPSS file, a folder or a quoted "
-        "pattern of files, or postgresql://host/database#table.",
-    ),
-]
-of_policy = option("POLICY", "The policy (TOML or JSON).", "--policy", "-p")
-Policy = Annotated[Path, of_policy]
-PolicyFile = Annotated[Path | None, of_policy]
-Output = Annotated[
-    Place,
-    option(
-        "OUT",
-        "The release: .csv, .csv.gz, .parquet, .arrow, .xlsx, .dta or .sav, or a new table, "
-        "postgresql://…#table.",
-        "--output",
-        "-o",
-        parser=place,
-    ),
-]
-CertificateFile = Annotated[
-    Path | None, option("C", "Also write a certificate (JSON) with the verified results.")
-]
-Dictionary = Annotated[
-    Path | None,
-    option("FILE", "Also write a data dictionary (.md or .json): what was done to each column."),
-]
-KeyFile = Annotated[
-    Path | None,
-    option(
-        "FILE", "File with the secret key for pseudonyms (16 bytes or more). Default: a random key."
-    ),
-]
-StartFrom = Annotated[
-    Path | None,
-    of_search(
-        "PLAN",
-        "The plan of an earlier release of this table: where its classes keep the promise, the "
-        "result loses no more than they do.",
-        "--start-from",
-    ),
-]
-Population = Annotated[
-    Place | None, table_option(help="A table of the population, for k-map and δ-presence.")
-]
-Key = Annotated[
-    str | None,
-    option(
-        "COLUMN",
-        "The column that links the rows of the tables. Default: order or values, if they tell.",
-    ),
-]
-Report = Annotated[
-    Path | None,
-    option("FILE", "Also write a report: .html, .pdf, .json or .txt; - prints it."),
-]
-Edition = Annotated[
-    str,
-    option(
-        "NAME",
-        "Readers of the report: external (counts only), internal (also values of classes) or "
-        "users of the data (what was done to each column).",
-    ),
-]
-Force = Annotated[bool, option("", "Overwrite existing files, create missing folders.", "--force")]
-Attacks = Annotated[
-    bool,
-    option("", "Whether the report includes attacks, which take time.", "--attacks/--no-attacks"),
-]
-AsJson = Annotated[bool, option("", "Print the result as one JSON object.", "--json")]
+    >>> read_entries("Greets.\\n\\n--by NAME: Who does.\\nHow loud:\\n--as-if, -a N≥1: Louder.")[1]
+    {'by': {'names': ['--by'], 'metavar': 'NAME', 'help': 'Who does.'}, \
+'as_if': {'names': ['--as-if', '-a'], 'metavar': 'N', 'help': 'Louder.', 'min': 1, \
+'rich_help_panel': 'How loud'}}
+    """
+    prose: list[str] = []
+    entries: dict[str, dict[str, Any]] = {}
+    panel, last = "", ""
+    for line in inspect.cleandoc(text).splitlines():
+        if found := ENTRY.fullmatch(line):
+            names = (found["options"] or "").split(", ")
+            last = found["name"] or names[0].split("/")[0].lstrip("-").replace("-", "_")
+            entry: dict[str, Any] = {"names": names, "metavar": found["metavar"] or ""}
+            if found["argument"]:
+                last, entry = found["argument"].lower(), {"metavar": found["argument"]}
+            entries[last] = entry | {"help": found["words"]}
+            if found["least"]:
+                entries[last]["min"] = int(found["least"])
+            if panel:
+                entries[last]["rich_help_panel"] = panel
+        elif begun := PANEL.fullmatch(line):
+            panel = begun[1]
+        elif line and entries:
+            entries[last]["help"] += f" {line.strip()}"
+        else:
+            prose.append(line)
+    return "\n".join(prose).strip(), entries
 
-Method = Annotated[
-    str | None, of_search("NAME", "The search method; `tclose methods` lists them. Default: auto.")
-]
-Seconds = Annotated[
-    float | None,
-    of_search("SECONDS", "Time limit of the search in seconds, instead of an effort.", min=0),
-]
-Effort = Annotated[
-    float | None,
-    of_search(
-        "SECONDS",
-        "Amount of work for the search, in seconds of an ordinary processor core. Default: grows "
-        "with the table.",
-        min=0,
-    ),
-]
-Seed = Annotated[
-    int | None, of_search("N", "Seed of the search: equal seeds give equal releases.", min=0)
-]
-Suppression = Annotated[
-    str | None, of_search("SHARE", "Largest share of the rows that may be left out, such as 0.05.")
-]
-Target = Annotated[
-    str | None,
-    of_search("COLUMN", "A column to be predicted from the release; keeps related columns finer."),
-]
+
+SHARED_ENTRIES = read_entries(SHARED)[1]
 
 
 @dataclass(frozen=True)
@@ -154,60 +113,89 @@ class Group:
 
     make: Callable[..., Any]
 
-    @property
-    def options(self) -> list[inspect.Parameter]:
-        """The options of the group."""
-        return list(inspect.signature(self.make, eval_str=True).parameters.values())
+
+def read_docstring(function: Callable[..., Any]) -> str:
+    """The docstring of a function, which `python -OO` leaves in the source only."""
+    if function.__doc__ is not None:
+        return function.__doc__
+    (found,) = ast.parse(inspect.getsource(function)).body
+    assert isinstance(found, ast.FunctionDef)
+    return ast.get_docstring(found) or ""
+
+
+def describe(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a command or a group as typer reads them, with what the help says of each.
+
+    Those that say so themselves, and those that are groups, stay as they are.
+    """
+    entries, types = read_entries(read_docstring(function))[1], get_type_hints(function)
+    described = []
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if not hasattr(kind, "__metadata__") or kind == Place:
+            entry = dict(entries.get(name) or SHARED_ENTRIES[name])
+            if _names_place(kind):
+                entry["parser"] = place
+            if (names := entry.pop("names", None)) is None:
+                parameter_info = typer.Argument(show_default=False, **entry)
+            else:
+                parameter_info = typer.Option(*names, **entry)
+            kind = Annotated[types[name], parameter_info]
+        described.append(parameter.replace(annotation=kind))
+    return described
+
+
+def _names_place(kind: Any) -> bool:
+    return kind == Place or any(map(_names_place, get_args(kind)))
 
 
 def ungroup(command: F) -> F:
     """The command as typer is to read it: the options of each group in the place of the group.
 
-    >>> from typing import Annotated
     >>> def area(wide: int = 1, high: int = 1) -> int:
+    ...     "Multiplies.\\n\\n--wide N: Width.\\n--high N: Height."
     ...     return wide * high
     >>> @ungroup
-    ... def describe(name: str, *, size: Annotated[int, Group(area)]) -> str:
+    ... def tell(name: str, *, size: Annotated[int, Group(area)]) -> str:
+    ...     "Tells.\\n\\nNAME: Of what."
     ...     return f"{name}: {size}"
-    >>> inspect.signature(describe)
-    <Signature (*, name: str, wide: int = 1, high: int = 1) -> str>
-    >>> describe(name="a room", wide=4, high=3)
+    >>> list(inspect.signature(tell).parameters)
+    ['name', 'wide', 'high']
+    >>> tell(name="a room", wide=4, high=3)
     'a room: 12'
     """
-    signature = inspect.signature(command, eval_str=True)
-    groups = {
-        name: group
-        for name, parameter in signature.parameters.items()
-        for group in getattr(parameter.annotation, "__metadata__", ())
-        if isinstance(group, Group)
-    }
-    if not groups:
-        return command
-    options = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in signature.parameters.items()
-        for option in (groups[name].options if name in groups else [parameter])
-    ]
+    groups: dict[str, Group] = {}
+    options: list[inspect.Parameter] = []
+    parts: dict[str, list[str]] = {}
+    for parameter in describe(command):
+        marks = getattr(parameter.annotation, "__metadata__", ())
+        if group := next((mark for mark in marks if isinstance(mark, Group)), None):
+            groups[parameter.name], inner = group, describe(group.make)
+            parts[parameter.name] = [option.name for option in inner]
+        else:
+            inner = [parameter]
+        options += (option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in inner)
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
         made = {
-            name: group.make(**{option.name: given.pop(option.name) for option in group.options})
+            name: group.make(**{option: given.pop(option) for option in parts[name]})
             for name, group in groups.items()
         }
         return command(**given, **made)
 
-    run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
-    run.__annotations__ = {option.name: option.annotation for option in options}
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
 
 
 def declare_columns(
-    policy: PolicyFile = None,
-    quasi: Annotated[str, option("A,B", "Without a policy: the quasi-identifiers.")] = "",
-    sensitive: Annotated[str, option("C,D", "Without a policy: the sensitive attributes.")] = "",
+    policy: Path | None = None, quasi: str = "", sensitive: str = ""
 ) -> dict[str, Any]:
-    """Reads the roles of columns from options; raises if none are given."""
+    """Reads the roles of columns from options; raises if none are given.
+
+    --quasi A,B: Without a policy: the quasi-identifiers.
+    --sensitive C,D: Without a policy: the sensitive attributes.
+    """
     if policy is None and not quasi:
         raise UsageError(
             "neither a policy nor columns are given",
@@ -218,11 +206,11 @@ def declare_columns(
 
 
 def set_up_search(
-    seconds: Seconds = None,
-    effort: Effort = None,
-    seed: Seed = None,
-    suppression: Suppression = None,
-    target: Target = None,
+    seconds: float | None = None,
+    effort: float | None = None,
+    seed: int | None = None,
+    suppression: str | None = None,
+    target: str | None = None,
 ) -> dict[str, Any]:
     """How a release is searched for, whatever the method."""
     return {
@@ -232,42 +220,27 @@ def set_up_search(
 
 
 def read_files(
-    delimiter: Annotated[
-        str | None,
-        of_files("CHAR", "Delimiter of CSV files, such as ; or tab, if it is not detected."),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        of_files("NAME", "Encoding of CSV files, such as latin-1, if it is not detected."),
-    ] = None,
-    null: Annotated[
-        list[str] | None,
-        of_files("TEXT", "Text of CSV files that means a missing value, such as NA (repeatable)."),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        of_files("SIZE", "Most memory for the table, such as 4GB; the rest goes to disk."),
-    ] = None,
-    cells: Annotated[
-        int | None,
-        of_files(
-            "N",
-            "Most distinct rows held in memory; a table with more is processed in parts.",
-            min=1,
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None, of_files("NAME", "Engine that reads and counts files: duckdb (default), spark.")
-    ] = None,
-    query: Annotated[
-        str | None,
-        of_files("SQL", "Use the result of this SELECT in the database at FILE as the table."),
-    ] = None,
-    sheet: Annotated[
-        str | None, of_files("NAME", "Sheet of an Excel file, if not the first.")
-    ] = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    null: list[str] | None = None,
+    memory: str | None = None,
+    cells: int | None = None,
+    engine: str | None = None,
+    query: str | None = None,
+    sheet: str | None = None,
 ) -> Reading:
-    """How the tables of a command are read."""
+    """How the tables of a command are read.
+
+    How files are read:
+    --delimiter CHAR: Delimiter of CSV files, such as ; or tab, if it is not detected.
+    --encoding NAME: Encoding of CSV files, such as latin-1, if it is not detected.
+    --null TEXT: Text of CSV files that means a missing value, such as NA (repeatable).
+    --memory SIZE: Most memory for the table, such as 4GB; the rest goes to disk.
+    --cells N≥1: Most distinct rows held in memory; a table with more is processed in parts.
+    --engine NAME: Engine that reads and counts files: duckdb (default), spark.
+    --query SQL: Use the result of this SELECT in the database at FILE as the table.
+    --sheet NAME: Sheet of an Excel file, if not the first.
+    """
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
     return Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query, sheet)
 

@@ -13,7 +13,6 @@ import typer
 
 import tclose
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.cli.progress import RELEASING
 from tclose.errors import PolicyError, UsageError
 from tclose.plain import escape_controls, join_lines
@@ -30,30 +29,22 @@ policies = typer.Typer(
     no_args_is_help=True,
 )
 
-Seed = Annotated[int, option("N", "Seed: equal seeds give equal tables.", min=0)]
-PolicyArgument = Annotated[
-    Path, typer.Argument(metavar="POLICY", help="The policy (TOML or JSON).", show_default=False)
-]
-
 
 @console.guard
 def demo(
-    output: Annotated[Path, option("DIR", "The folder to write to.", "--output", "-o")] = Path(
-        "tclose-demo"
-    ),
-    rows: Annotated[int, option("N", "How many made-up patients.", min=100)] = 10_000,
-    seed: Seed = 1,
-    force: options.Force = False,
-    effort: Annotated[
-        float,
-        option(
-            "SECONDS",
-            "Amount of work for the search, in seconds of an ordinary processor core.",
-            min=0,
-        ),
-    ] = 10,
+    output: Path = Path("tclose-demo"),
+    rows: int = 10_000,
+    seed: int = 1,
+    force: bool = False,
+    effort: float = 10,
 ) -> None:
-    """Run all steps on a made-up hospital table: audit, anonymize, verify, report."""
+    """Run all steps on a made-up hospital table: audit, anonymize, verify, report.
+
+    --output, -o DIR: The folder to write to.
+    --rows N≥100: How many made-up patients.
+    --seed N≥0: Seed: equal seeds give equal tables.
+    --effort SECONDS≥0: Amount of work for the search, in seconds of an ordinary processor core.
+    """
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences
     from tclose.report.render.saving import save_document
@@ -113,13 +104,13 @@ def _print_comparison(before: Audit, release: Release) -> None:
 
 
 @console.guard
-def generate(
-    output: Annotated[Path, option("FILE", "A .csv or .parquet file.", "--output", "-o")],
-    rows: Annotated[int, option("N", "How many patients.", min=1)] = 10_000,
-    seed: Seed = 1,
-    force: options.Force = False,
-) -> None:
-    """Write a made-up hospital table with realistic relations and missing values."""
+def generate(output: Path, rows: int = 10_000, seed: int = 1, force: bool = False) -> None:
+    """Write a made-up hospital table with realistic relations and missing values.
+
+    --output, -o FILE: A .csv or .parquet file.
+    --rows N≥1: How many patients.
+    --seed N≥0: Seed: equal seeds give equal tables.
+    """
     from tclose.data.io.files import write_table
     from tclose.sample import HOSPITAL_SCHEMA, hospital_blocks
 
@@ -137,20 +128,10 @@ def generate(
 
 @console.guard
 def init(
-    file: options.Table,
-    output: Annotated[
-        Path | None,
-        option("POLICY", "The policy file to write. Default: print it.", "--output", "-o"),
-    ] = None,
-    force: options.Force = False,
-    ask: Annotated[
-        bool | None,
-        option(
-            None,
-            "Whether to ask about doubtful columns one by one. Default: on a terminal.",
-            "--ask/--no-ask",
-        ),
-    ] = None,
+    file: options.Place,
+    output: Path | None = None,
+    force: bool = False,
+    ask: bool | None = None,
     *,
     reading: options.ReadingOptions,
 ) -> None:
@@ -158,12 +139,14 @@ def init(
 
     Suggestions end in a question mark, and the draft cannot be used until they are confirmed.
     Doubtful columns are marked by a comment, or asked about on a terminal.
+
+    --output, -o POLICY: The policy file to write. Default: print it.
+    --ask/--no-ask: Whether to ask about doubtful columns one by one. Default: on a terminal.
     """
-    from tclose.data.io.files import refuse_overwriting, write_text
+    from tclose.data.io.files import write_text
 
     if output is not None:
-        refuse_overwriting(output, (file,))
-        options.refuse_taken((output,), force=force)
+        options.refuse_taken((output,), force=force, inputs=(file,))
     with console.progress() as step:
         step("looking at the columns")
         suggested = tclose.draft_policy(file, reading=reading)
@@ -258,24 +241,24 @@ def schema(
 @console.guard
 def print_policy_schema() -> None:
     """Print the JSON Schema of a policy, for editors."""
-    schema(FileKind.POLICY)
+    schema(kind=FileKind.POLICY)
 
 
 @policies.command()
 @console.guard
 def check(
-    policy: PolicyArgument,
-    file: Annotated[
-        options.Place | None,
-        options.table_argument(metavar="FILE", help="The table it is meant for."),
-    ] = None,
+    policy: Path,
+    file: options.Place | None = None,
     *,
     reading: options.ReadingOptions,
-    as_json: options.AsJson = False,
+    as_json: bool = False,
 ) -> None:
     """Report all errors in a policy, optionally for a table.
 
     With a table, also which promises no release of it can keep, and how large classes must be.
+
+    POLICY: The policy (TOML or JSON).
+    FILE: The table it is meant for.
     """
     from tclose.policy import load_policy
 
@@ -298,21 +281,14 @@ def check(
 
 @policies.command("import-arx")
 @console.guard
-def import_arx(
-    project: Annotated[
-        Path,
-        typer.Argument(metavar="PROJECT", help="A project of ARX (.deid).", show_default=False),
-    ],
-    output: Annotated[
-        Path, option("FOLDER", "A new folder for policy and hierarchies.", "--output", "-o")
-    ],
-    table: Annotated[
-        bool, option("", "Also write the project's own table, which is raw data.", "--table")
-    ] = False,
-) -> None:
+def import_arx(project: Path, output: Path, table: bool = False) -> None:
     """Convert an ARX project to a policy: roles, hierarchies, models, suppression limit.
 
     What a policy cannot express is printed, and written into it as a comment.
+
+    PROJECT: A project of ARX (.deid).
+    --output, -o FOLDER: A new folder for policy and hierarchies.
+    --table: Also write the project's own table, which is raw data.
     """
     from tclose.data.io.files import write_folder
     from tclose.policy.arx_project import read_arx_project
@@ -340,15 +316,13 @@ def import_arx(
 
 @policies.command()
 @console.guard
-def confirm(
-    policy: PolicyArgument,
-    t: Annotated[
-        str | None, option("T", "Add this t to every sensitive column that has no requirement yet.")
-    ] = None,
-) -> None:
+def confirm(policy: Path, t: str | None = None) -> None:
     """Confirm all suggested roles in a draft by removing the question marks.
 
     `anonymize` needs a requirement for every sensitive column: give --t, or add one to each.
+
+    POLICY: The policy (TOML or JSON).
+    --t T: Add this t to every sensitive column that has no requirement yet.
     """
     from tclose.data.io.files import write_text
     from tclose.policy.draft import confirm_roles, list_doubtful

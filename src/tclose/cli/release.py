@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import tclose
 from tclose.cli import console, options
 from tclose.cli.judge import show_recount
-from tclose.cli.options import option
 from tclose.cli.progress import (
     ATTACKING,
     DRAWING,
@@ -31,64 +30,44 @@ if TYPE_CHECKING:
 
 @console.guard
 def anonymize(
-    file: options.Table,
-    policy: options.Policy,
-    output: options.Output,
-    certificate: options.CertificateFile = None,
-    plan: Annotated[
-        Path | None,
-        option("PLAN", "Also write a plan (JSON), with which `tclose apply` recodes later tables."),
-    ] = None,
+    file: options.Place,
+    policy: Path,
+    output: options.Place,
+    certificate: Path | None = None,
+    plan: Path | None = None,
     *,
-    method: options.Method = None,
+    method: str | None = None,
     search: options.SearchOptions,
-    fallback: Annotated[
-        bool,
-        options.of_search(
-            "",
-            "Search under a stricter promise if the one in the policy cannot be proved.",
-            "--fallback",
-        ),
-    ] = False,
-    polish: Annotated[
-        bool | None,
-        options.of_search(
-            "", "Whether to improve the result of the published method.", "--polish/--no-polish"
-        ),
-    ] = None,
-    report: options.Report = None,
-    edition: options.Edition = "external",
-    dictionary: options.Dictionary = None,
-    attacks: options.Attacks = True,
-    frontier: Annotated[
-        bool,
-        option(
-            "", "Add a chart of loss against t to the report; takes as long again.", "--frontier"
-        ),
-    ] = False,
-    on_interrupt: Annotated[
-        str, option("WHAT", "After Ctrl-C: ask, keep the best release so far, or drop it.")
-    ] = "ask",
-    population: options.Population = None,
-    start_from: options.StartFrom = None,
-    given: Annotated[
-        list[options.Place] | None,
-        options.table_option(
-            help="An earlier release about the same people: the promise holds for both together "
-            "(repeatable)."
-        ),
-    ] = None,
-    given_key: Annotated[
-        str | None, option("COLUMN", "The column that links people with earlier releases.")
-    ] = None,
-    key_file: options.KeyFile = None,
+    fallback: bool = False,
+    polish: bool | None = None,
+    report: Path | None = None,
+    edition: str = "external",
+    dictionary: Path | None = None,
+    attacks: bool = True,
+    frontier: bool = False,
+    on_interrupt: str = "ask",
+    population: options.Place | None = None,
+    start_from: Path | None = None,
+    given: list[options.Place] | None = None,
+    given_key: str | None = None,
+    key_file: Path | None = None,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Anonymize a table: search, write, verify and certify a release.
 
     The file appears only after it has been read back and every requirement verified on it.
+
+    --plan PLAN: Also write a plan (JSON), with which `tclose apply` recodes later tables.
+    --frontier: Add a chart of loss against t to the report; takes as long again.
+    --on-interrupt WHAT: After Ctrl-C: ask, keep the best release so far, or drop it.
+    --given FILE: An earlier release about the same people: the promise holds for both together
+        (repeatable).
+    --given-key COLUMN: The column that links people with earlier releases.
+    The search:
+    --fallback: Search under a stricter promise if the one in the policy cannot be proved.
+    --polish/--no-polish: Whether to improve the result of the published method.
     """
     from tclose.recode import Plan
     from tclose.report.render.saving import choose_file, refuse_report
@@ -215,26 +194,26 @@ def _keep(outcome: Outcome, wish: str, display: Display) -> bool:
 
 @console.guard
 def apply(
-    plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="The plan of a release.", show_default=False)
-    ],
-    file: options.Table,
-    output: options.Output,
-    policy: options.PolicyFile = None,
-    certificate: options.CertificateFile = None,
-    population: options.Population = None,
-    key_file: options.KeyFile = None,
-    dictionary: options.Dictionary = None,
+    plan: Path,
+    file: options.Place,
+    output: options.Place,
+    policy: Path | None = None,
+    certificate: Path | None = None,
+    population: options.Place | None = None,
+    key_file: Path | None = None,
+    dictionary: Path | None = None,
     *,
     reading: options.ReadingOptions,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Recode new rows with the plan of an earlier release.
 
     Classes are widened to cover new rows where possible. Rows that no class covers, or that would
     break the promise, are left out and counted. The promise is that of the plan's policy unless
     --policy is given; files that the policy names are looked for in the folder of the plan.
+
+    PLAN: The plan of a release.
     """
     from tclose.recode import Plan
     from tclose.report.summaries import summarize_release
@@ -264,36 +243,21 @@ def apply(
 
 @console.guard
 def split(
-    file: options.Table,
-    policy: options.Policy,
-    form: Annotated[
-        str, option("FORM", "How the table is split: anatomy, slicing or projections.")
-    ],
-    output: Annotated[Path, option("FOLDER", "A new folder for the tables.", "--output", "-o")],
-    column_set: Annotated[
-        list[str] | None,
-        option("A,B", "Columns that one table publishes together (repeatable).", "--set"),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        option("KIND", "Format of the files: csv, parquet or arrow. Default: that of FILE."),
-    ] = None,
-    method: Annotated[
-        str | None,
-        options.of_search(
-            "NAME", "in-turn (plain groups), or a search method; see `tclose methods`."
-        ),
-    ] = None,
+    file: options.Place,
+    policy: Path,
+    form: str,
+    output: Path,
+    column_set: list[str] | None = None,
+    kind: str | None = None,
+    method: str | None = None,
     *,
-    seconds: options.Seconds = None,
-    effort: options.Effort = None,
-    seed: options.Seed = None,
-    key_file: options.KeyFile = None,
+    seconds: float | None = None,
+    effort: float | None = None,
+    seed: int | None = None,
+    key_file: Path | None = None,
     reading: options.ReadingOptions,
-    force: Annotated[
-        bool, option("", "Create missing folders above the new one.", "--force")
-    ] = False,
-    as_json: options.AsJson = False,
+    force: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Publish a table as several tables without links between them; verify and certify them.
 
@@ -301,6 +265,14 @@ def split(
     columns, shuffled within groups. projections: one release per set of sensitive attributes.
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
+
+    --form FORM: How the table is split: anatomy, slicing or projections.
+    --output, -o FOLDER: A new folder for the tables.
+    column_set --set A,B: Columns that one table publishes together (repeatable).
+    --kind KIND: Format of the files: csv, parquet or arrow. Default: that of FILE.
+    --force: Create missing folders above the new one.
+    The search:
+    --method NAME: in-turn (plain groups), or a search method; see `tclose methods`.
     """
     from tclose.report.document import Paragraph
     from tclose.report.render.terminal import render_parts

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:
     from tclose.reproduce.published import Published
 
 app = typer.Typer(help="Run a paper's experiments again.", no_args_is_help=True)
-
-Adult = Annotated[
-    Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
-]
-Folder = Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")]
 
 
 @app.callback()
@@ -62,28 +56,25 @@ def _choose(text: str, known: Sequence[str], where: str) -> list[str]:
 @app.command()
 @console.guard
 def li2007(
-    adult: Adult,
-    output: Folder = Path("tclose-li2007"),
-    distance: Annotated[
-        str, option("A,B", "Distances of occupations to run: hierarchical, ordered, equal.")
-    ] = "hierarchical",
-    groups: Annotated[
-        str,
-        option(
-            "A,B",
-            "Groupings of similar occupations to run: 4-7-3 (the folder's own), 5-5-4 (by collar).",
-        ),
-    ] = "4-7-3",
-    race_levels: Annotated[
-        str, option("A,B", "Levels of race to run: 2 (as in the folder), 3 (with white or not).")
-    ] = "2",
-    force: options.Force = False,
+    adult: Path,
+    output: Path = Path("tclose-li2007"),
+    distance: str = "hierarchical",
+    groups: str = "4-7-3",
+    race_levels: str = "2",
+    force: bool = False,
 ) -> None:
     """Similarity attack, efficiency and data quality of Li 2007, section 6, on the Adult table.
 
     Writes a page with tables and charts, and the numbers as CSV files. The paper leaves some
     choices open: all combinations of the distances, groups and levels given here are run side by
     side, the first of them in full. The exit code is 0 whether or not the paper's numbers come out.
+
+    --adult DIR: The folder with adult.csv and adult_hierarchy_<column>.csv.
+    --output, -o FOLDER: The folder to write to.
+    --distance A,B: Distances of occupations to run: hierarchical, ordered, equal.
+    --groups A,B: Groupings of similar occupations to run: 4-7-3 (the folder's own), 5-5-4 (by
+        collar).
+    --race-levels A,B: Levels of race to run: 2 (as in the folder), 3 (with white or not).
     """
     from tclose.reproduce import census as known
     from tclose.reproduce.experiments import run_experiments
@@ -112,17 +103,18 @@ def li2007(
 @app.command()
 @console.guard
 def closeness(
-    adult: Adult,
-    output: Folder = Path("tclose-closeness"),
-    effort: Annotated[
-        float,
-        option("SECONDS", "Amount of work per search, in seconds of an ordinary core.", min=0),
-    ] = 5.0,
-    force: options.Force = False,
+    adult: Path,
+    output: Path = Path("tclose-closeness"),
+    effort: float = 5.0,
+    force: bool = False,
 ) -> None:
     """t-closeness against (n, t)-closeness on the Adult table: loss, classes, what is learned.
 
     Writes a page with pictures, and the numbers as a CSV file: t = 0.1 and 0.2, n = 500 to 5,000.
+
+    --adult DIR: The folder with adult.csv and adult_hierarchy_<column>.csv.
+    --output, -o FOLDER: The folder to write to.
+    --effort SECONDS≥0: Amount of work per search, in seconds of an ordinary core.
     """
     from tclose.reproduce.census import open_census
     from tclose.reproduce.closeness import FILES, compare_closeness, publish_closeness
@@ -138,16 +130,17 @@ def closeness(
 @app.command()
 @console.guard
 def thesis(
-    adult: Annotated[
-        Path | None, option("DIR", "A folder with adult-full.csv; without, the figures only.")
-    ] = None,
-    output: Folder = Path("tclose-thesis"),
-    force: options.Force = False,
+    adult: Path | None = None,
+    output: Path = Path("tclose-thesis"),
+    force: bool = False,
 ) -> None:
     """Fragments of several sensitive attributes: Figures 15, 18 and 19, and both bounds.
 
     Writes a page with pictures, and the numbers as CSV files: the published bound against the
     corrected one for hours and education, and how closeness diminishes as attributes are added.
+
+    --adult DIR: A folder with adult-full.csv; without, the figures only.
+    --output, -o FOLDER: The folder to write to.
     """
     from tclose.reproduce.thesis import FILES, publish_thesis, run_thesis
 

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from tclose.cli import console, options
-from tclose.cli.options import option
 from tclose.errors import UsageError
 
 LOCAL = "127.0.0.1"
@@ -15,24 +16,17 @@ LOCAL = "127.0.0.1"
 
 @console.guard
 def studio(
-    file: Annotated[
-        options.Place | None,
-        options.table_argument(metavar="TABLE", help="The table. Default: the page asks for one."),
-    ] = None,
-    policy: options.PolicyFile = None,
-    project: Annotated[
-        Path | None,
-        option("FOLDER", "Project folder. Default: TABLE.studio in the current folder."),
-    ] = None,
+    table: options.Place | None = None,
+    policy: Path | None = None,
+    project: Path | None = None,
     port: Annotated[
-        int, option("N", "Port of the page. Default: any free port.", min=0, max=65535)
+        int,
+        typer.Option(
+            metavar="N", help="Port of the page. Default: any free port.", min=0, max=65535
+        ),
     ] = 0,
-    host: Annotated[
-        str, option("ADDRESS", "Address to listen on. Default: reachable only from this computer.")
-    ] = LOCAL,
-    browser: Annotated[
-        bool, option(None, "Whether to open the page in a browser.", "--browser/--no-browser")
-    ] = True,
+    host: str = LOCAL,
+    browser: bool = True,
     *,
     reading: options.ReadingOptions,
 ) -> None:
@@ -40,17 +34,21 @@ def studio(
 
     Only this user on this computer can open the page. Every setting corresponds to a policy and a
     command. To continue later, start the studio with the same project folder.
+
+    TABLE: The table. Default: the page asks for one.
+    --project FOLDER: Project folder. Default: TABLE.studio in the current folder.
+    --host ADDRESS: Address to listen on. Default: reachable only from this computer.
+    --browser/--no-browser: Whether to open the page in a browser.
     """
     try:
         from tclose.studio.server import ServerSettings, Studio
     except ModuleNotFoundError as error:
         hint = "pip install 'tclose[studio]'"
         raise UsageError(f"the studio needs {error.name}", hint=hint) from None
-    table = file.absolute() if isinstance(file, Path) else file
-    stem = file.name.partition(".")[0] if isinstance(file, Path) else ""
+    stem = table.name.partition(".")[0] if isinstance(table, Path) else ""
     settings = ServerSettings(
         project=(project or Path(f"{stem or 'tclose'}.studio")).absolute(),
-        table=str(table) if isinstance(table, Path) else table,
+        table=str(table.absolute()) if isinstance(table, Path) else table,
         policy=policy,
         reading=reading,
         host=host,

@@ -1,11 +1,10 @@
-"""A lattice of full-domain generalizations: in words and tables, as plain values, as a picture."""
+"""A lattice of full-domain generalizations: in words and tables, and as a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from tclose.plain import to_plain
 from tclose.report.charts.axes import Axis, Plot
 from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
 from tclose.report.charts.svg import (
@@ -31,8 +30,6 @@ MOST_BESIDE = 9
 LEFT, RIGHT, TOP, BOTTOM = 60, 30, 56, 56
 HEADING = 72
 """The height of the heading of a picture that is a file of its own."""
-SHOWN = ("levels", "loss", "classes", "left_out")
-"""The fields of a node in plain values."""
 
 Places = Mapping[tuple[int, ...], tuple[float, float]]
 
@@ -117,27 +114,6 @@ def _list_bounds(survey: Survey) -> Iterator[tuple[str, int, int]]:
 
 def _list_words(survey: Survey, column: int, low: int, high: int) -> str:
     return "; ".join(survey.name_level(column, level) for level in range(low, high + 1))
-
-
-def lattice_to_json(survey: Survey) -> dict[str, object]:
-    """Returns what is known of a lattice as plain values."""
-    return {
-        "columns": list(survey.columns),
-        "words": [list(names) for names in survey.words],
-        "levels": [list(survey.lattice.low), list(survey.lattice.high)],
-        "nodes": survey.lattice.size,
-        "heights": list(survey.heights),
-        "enumerated": bool(survey.points),
-        "measure": survey.measure,
-        "holding": len(survey.holding) if survey.points else None,
-        "minimal": [
-            {name: to_plain(getattr(point, name)) for name in SHOWN} for point in survey.minimal
-        ],
-        "best": None if survey.best is None else list(survey.best),
-        "loss": survey.loss,
-        "bound": survey.bound,
-        "proved": survey.proved,
-    }
 
 
 def _tabulate_heights(survey: Survey) -> Table:

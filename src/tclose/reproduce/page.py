@@ -21,7 +21,7 @@ from tclose.report.document import (
 from tclose.reproduce import paper
 from tclose.reproduce.claims import check_claims, group_by_kind
 from tclose.reproduce.experiments import Experiments, PaperRun
-from tclose.reproduce.published import Lines, Published
+from tclose.reproduce.published import Lines, Published, tabulate
 from tclose.reproduce.readings import HEADINGS, ReadingResult, describe_readings
 
 FIGURE_ONLY = "figure only"
@@ -77,7 +77,7 @@ def _describe_table(found: Experiments) -> Iterator[Part]:
         for column in found.columns
     ]  # fmt: skip
     headings = ("attribute", "values, paper", "values here", "height, paper", "height here")
-    yield _tabulate("Columns", headings, rows)
+    yield tabulate("Columns", headings, rows)
     groups = "; ".join(
         f"{values} occupations with {people:,} people" for values, people in found.groups
     )
@@ -121,7 +121,7 @@ def _show_attack(found: Experiments) -> Iterator[Part]:
     names, tables, vulnerable = zip(*bars, strict=True)
     series = (Series("minimal", tables), Series("of these vulnerable", vulnerable))
     drawn = draw_counts(HistogramChart(title, "measure", "tables", names, series), inline=True)
-    numbers = _tabulate("Similarity attack on all minimal tables", headings, rows)
+    numbers = tabulate("Similarity attack on all minimal tables", headings, rows)
     yield Picture(title, drawn, numbers)
 
 
@@ -173,16 +173,7 @@ def _show_figure(
         rows.append((kind, *words))
     headings = (f"{up}, by {along}", *dict.fromkeys(str(getattr(run, across)) for run in runs))
     drawn = draw_plain_curves(title, along, up, curves, logarithmic=logarithmic)
-    return Picture(title, drawn, _tabulate(title, headings, rows))
-
-
-def _tabulate(caption: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """Tabulates names and numbers."""
-    cells = tuple(
-        tuple(f"{value:,}" if isinstance(value, int) else str(value) for value in row)
-        for row in rows
-    )
-    return Table(caption, tuple(headings), cells, tuple(range(1, len(headings))))
+    return Picture(title, drawn, tabulate(title, headings, rows))
 
 
 def publish_experiments(found: Experiments, readings: Sequence[ReadingResult]) -> Published:

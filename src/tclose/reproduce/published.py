@@ -31,6 +31,15 @@ class Published:
         return write_text(folder / self.page, render_page(self.document))
 
 
+def tabulate(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Tabulates a name and numbers in each row; whole numbers with commas, others as they are."""
+    cells = tuple(
+        tuple(f"{value:,}" if isinstance(value, int) else str(value) for value in row)
+        for row in rows
+    )
+    return Table(caption, tuple(headings), cells, tuple(range(1, len(headings))))
+
+
 def refuse_files(folder: Path, names: Iterable[str]) -> None:
     """Raises UsageError if the files cannot be written, before any work is done for them."""
     for name in names:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tclose.policy.model import Policy
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
 from tclose.report.fragments import describe_bounds, draw_blocks, draw_matrix, make_picture
-from tclose.reproduce.published import Published
+from tclose.reproduce.published import Published, tabulate
 from tclose.requirements import compile_constraints, state_requirements
 from tclose.search.by_construction.emd_bounds import (
     EmdConstraints,
@@ -278,7 +278,7 @@ def make_thesis_document(run: ThesisRun) -> Document:
 
 def tabulate_figures(run: ThesisRun) -> Table:
     """Tabulates every number of the figures."""
-    rows = tuple((line.figure, line.about, line.stated, line.here) for line in run.figures)
+    rows = tuple(map(astuple, run.figures))
     return Table("The figures", ("figure", "number", "thesis", "here"), rows, (2, 3))
 
 
@@ -288,25 +288,21 @@ def tabulate_adult(run: ThesisRun) -> Table:
         "t", "fragments, published bound", "corrected bound", "classes in exact proportion",
         "classes assigned", "rows per class",
     )  # fmt: skip
-    rows = tuple(
-        (line.t, f"{line.published_fragments:,}", f"{line.corrected_fragments:,}",
-         f"{line.published_classes:,}", f"{line.assigned_classes:,}", f"{line.assigned_rows:.1f}")
-        for line in run.adult
-    )  # fmt: skip
+    rows = ((*astuple(line)[:-1], f"{line.assigned_rows:.1f}") for line in run.adult)
     people = "" if run.matrix is None else f", {run.matrix.rows:,} people"
-    return Table(f"Hours × education{people}", headings, rows, (1, 2, 3, 4, 5))
+    return tabulate(f"Hours × education{people}", headings, rows)
 
 
 def tabulate_added(run: ThesisRun) -> Table:
     """Tabulates a line for every number of attributes."""
-    numbers = sorted({line.attributes for line in run.added})
-    by_place = {(line.attributes, line.rows): line.t for line in run.added}
-    rows = tuple(
-        (", ".join(SENSITIVE[:number]), *(f"{by_place[number, size]:.3f}" for size in SIZES))
+    numbers = dict.fromkeys(line.attributes for line in run.added)
+    rows = (
+        (", ".join(SENSITIVE[:number]),
+         *(f"{line.t:.3f}" for line in run.added if line.attributes == number))
         for number in numbers
-    )
+    )  # fmt: skip
     headings = ("sensitive attributes", *(f"classes of {size}" for size in SIZES))
-    return Table("The least t that is guaranteed", headings, rows, (1, 2, 3))
+    return tabulate("The least t that is guaranteed", headings, rows)
 
 
 def _show_figures(run: ThesisRun) -> Iterator[Part]:

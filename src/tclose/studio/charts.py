@@ -13,7 +13,6 @@ from tclose.plain import share_text
 from tclose.report.charts.axes import Axis
 from tclose.report.charts.colours import BLUE, INK, RULE, SKY, SOFT
 from tclose.report.charts.svg import box, line, picture, shorten, text
-from tclose.report.distributions import Spread, chart_spread
 from tclose.report.document import HistogramChart, Picture, Series, Table
 from tclose.studio.project import Raw
 from tclose.studio.sentences import read_t
@@ -228,17 +227,14 @@ def draw_distance(
 
 def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
     """Charts how often each value occurs, in the order used by its distance."""
-    title = f"{counts.name}: how its values are spread"
     order = column.get("order")
     if isinstance(order, list) and len(order) <= ORDERED:
         rows = dict(counts.ranked)
         total = sum(rows.values()) or 1
         shares = tuple(rows.get(value, 0) / total for value in order)
         return HistogramChart(
-            title, "in the order that is stated", "share of rows", tuple(map(show_value, order)),
-            (Series("table", shares),),
+            f"{counts.name}: how its values are spread", "in the order that is stated",
+            "share of rows", tuple(map(show_value, order)), (Series("table", shares),),
         )  # fmt: skip
     nominal = kind not in ("number", "date") or column.get("distance") in ("equal", "hierarchical")
-    return chart_spread(
-        Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal), title
-    )
+    return counts.chart(nominal=nominal)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from tclose.errors import PolicyError, TcloseError, UsageError
-from tclose.search import Outcome, Progress
+from tclose.search import Progress
 
 PATIENCE = 0.6
 """Seconds that a page waits for a job before it shows its progress."""
@@ -106,14 +106,10 @@ class BackgroundJob:
     @property
     def watch(self) -> dict[str, Any]:
         """The arguments by which a search can be watched and stopped."""
-
-        def keeps(outcome: Outcome) -> bool:
-            return self.keeps is True
-
         return {
             "progress": self.report,
             "cancelled": lambda: self.keeps is not None,
-            "on_cancel": keeps,
+            "on_cancel": lambda outcome: self.keeps is True,
         }
 
 
@@ -166,6 +162,11 @@ class Jobs:
         if not job.is_done:
             raise UsageError("this takes longer than usual", hint="try again in a moment")
         return job.result
+
+    def finish(self, job: BackgroundJob) -> Any:
+        """Waits for a job that another one builds on, and returns its result."""
+        job.wait(None)
+        return self.require(job)
 
     def _drop_oldest(self) -> None:
         done = [key for key, job in self._by_key.items() if job.is_done]

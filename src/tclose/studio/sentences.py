@@ -60,10 +60,11 @@ def explain_t(
         return _explain_numbers(counts, t)
     if distance == "ordered":
         return _explain_order(counts, column, t)
-    if distance == "hierarchical" and tree is not None and is_plain:
-        nodes = tree.find(counts.labels)
-        top = tree.ancestors[nodes[nodes >= 0], max(tree.levels - 2, 0)]
-        shares = np.bincount(top, weights=rows[nodes >= 0])
+    nodes = np.zeros(0) if tree is None else tree.find(counts.labels)
+    known = nodes >= 0
+    if distance == "hierarchical" and tree is not None and is_plain and known.any():
+        top = tree.ancestors[nodes[known], max(tree.levels - 2, 0)]
+        shares = np.bincount(top, weights=rows[known])
         at = int(shares.argmax())
         return _explain_share(tree.labels[at], shares[at] / counts.rows.sum(), t, "the group ")
     if distance == "equal" and is_plain:

@@ -70,17 +70,25 @@ class ColumnCounts:
     """The values of one column and their rows, counted with the policy's cleaning."""
 
     name: str
-    labels: tuple[str, ...]
     rows: Floats
     """[labels + 1]: the number of rows; those without a value last."""
     dictionary: Dictionary
-    hierarchy: Hierarchy | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values."""
+        return tuple(self.dictionary.labels)
 
     @property
     def ranked(self) -> list[tuple[str, int]]:
         """The values and their rows, the most frequent first."""
         order = np.argsort(-self.rows[:-1], kind="stable")
         return [(self.labels[at], int(self.rows[at])) for at in order]
+
+    def chart(self, *, nominal: bool) -> HistogramChart | None:
+        """Charts how often each value occurs: if nominal, the most frequent first."""
+        spread = Spread.of(self.dictionary, {"table": self.rows}, nominal=nominal)
+        return chart_spread(spread, f"{self.name}: how its values are spread")
 
 
 def show_value(value: object) -> str:
@@ -148,15 +156,11 @@ def _chart(source: Source, profile: Profile) -> HistogramChart | None:
         cells = count_cells(source, [profile.name])
     else:
         cells = count_cells(open_source(source.read_first([profile.name], SAMPLE)), [profile.name])
-    counts = _count(profile.name, cells)
-    nominal = profile.kind not in ("number", "date")
-    spread = Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal)
-    return chart_spread(spread, f"{profile.name}: how its values are spread")
+    return _count(profile.name, cells).chart(nominal=profile.kind not in ("number", "date"))
 
 
 def _count(name: str, cells: Cells) -> ColumnCounts:
-    dictionary = cells.dictionaries[name]
-    return ColumnCounts(name, tuple(dictionary.labels), count_values(cells, name), dictionary)
+    return ColumnCounts(name, count_values(cells, name), cells.dictionaries[name])
 
 
 def count_column(data: Path | Address, reading: Reading, name: str, column: Raw) -> ColumnCounts:

@@ -110,34 +110,29 @@ def go(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-async def _read(request: Request, bench: Workbench) -> Visit:
-    form = FormData()
-    if request.method == "POST":
-        form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=MOST_TEXT)
-    return Visit(bench, request.query_params, form, request.path_params)
-
-
 def show(path: str, screen: Screen, method: str = "GET") -> Route:
     """Makes the route of a page, or of a part of one."""
-
-    async def run(request: Request) -> Response:
-        visit = await _read(request, request.app.state.bench)
-        return await run_in_threadpool(_answer, screen, visit)
-
-    return Route(path, run, methods=[method])
+    return _route(path, method, partial(_answer, screen))
 
 
 def act(path: str, action: Action, screen: Screen) -> Route:
     """Makes the route of a form: applies it and redirects; shows the page again on errors."""
+    return _route(path, "POST", partial(_act, action, screen))
 
+
+def _route(path: str, method: str, answer: Screen) -> Route:
     async def run(request: Request) -> Response:
-        visit = await _read(request, request.app.state.bench)
+        form = FormData()
+        if method == "POST":
+            form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=MOST_TEXT)
+        bench: Workbench = request.app.state.bench
         try:
-            return await run_in_threadpool(partial(_act, action, screen), visit)
+            visit = Visit(bench, request.query_params, form, request.path_params)
+            return await run_in_threadpool(answer, visit)
         finally:
-            await visit.form.close()
+            await form.close()
 
-    return Route(path, run, methods=["POST"])
+    return Route(path, run, methods=[method])
 
 
 def _answer(screen: Screen, visit: Visit, **values: Any) -> Response:

@@ -106,17 +106,23 @@ class Workbench:
 
         return self.jobs.compute(("audit", self.state_key), "Counting the classes", work)
 
-    def attack(self) -> BackgroundJob:
-        """Starts the job that attacks the unchanged table."""
-        counting, reading = self.audit(), self.project.reading
+    def attack(self, run: Run | None = None) -> BackgroundJob:
+        """Starts the job that attacks the unchanged table, or the release of a run with the table's
+        quasi-identifiers.
+        """
+        place = self.project.place if run is None else self.locate(run)
+        counting = self.audit() if run is None else self.judge_run(run)
 
         def work(job: BackgroundJob) -> AttackReport:
-            counting.wait(None)
-            bound = self.jobs.require(counting).bound
-            people = count_population(bound, None, reading)
-            return attack_release(bound, population=people, progress=job.set_step)
+            found = self.jobs.finish(counting)
+            after, original = (found, None) if run is None else (found.after, found.alignment)
+            people = count_population(after.bound, None, place.reading)
+            return attack_release(
+                after.bound, original=original, population=people, progress=job.set_step
+            )
 
-        return self.jobs.compute(("attack", self.state_key), "Trying attacks", work)
+        title = "Trying attacks" + ("" if run is None else f" on run {run.number}")
+        return self.jobs.compute(("attack", counting.key), title, work)
 
     # --- runs
 
@@ -155,22 +161,6 @@ class Workbench:
             return JudgedRun(before, after, align(before.bound, after.bound))
 
         return self.jobs.compute(key, "Comparing the release with the table", work)
-
-    def attack_run(self, run: Run) -> BackgroundJob:
-        """Starts the job that attacks a release with the table's quasi-identifiers."""
-        judging, reading = self.judge_run(run), self.locate(run).reading
-
-        def work(job: BackgroundJob) -> AttackReport:
-            judging.wait(None)
-            found: JudgedRun = self.jobs.require(judging)
-            bound = found.after.bound
-            people = count_population(bound, None, reading)
-            return attack_release(
-                bound, original=found.alignment, population=people, progress=job.set_step
-            )
-
-        title = f"Trying attacks on run {run.number}"
-        return self.jobs.compute(("attack run", judging.key), title, work)
 
     # --- searching
 

@@ -34,7 +34,8 @@ class Measure:
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values for JSON; infinite ones are null."""
-        return {name: to_plain(value) for name, value in vars(self).items()}
+        plain: dict[str, Any] = to_plain(vars(self))
+        return plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,10 +69,6 @@ class Utility(Tabular):
             for measure in self.measures
             for column, value in ((None, measure.overall), *measure.columns.items())
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns everything as plain values, without any cell value."""
-        return {name: to_plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         lines = [f"{self.release}: {self.rows:,} rows, {self.left_out:,} of them left out"]

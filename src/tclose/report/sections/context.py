@@ -6,105 +6,18 @@ one of their forms finds the answer. It claims nothing about any of these docume
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tclose.policy.model import ReleaseContext
 from tclose.report.document import Paragraph, Part, Section, Table
 from tclose.report.subject import Subject
 
-FRAMEWORKS = (
-    "ISO/IEC 27559:2022, clause",
-    "HIPAA 45 CFR 164.514(b)(1)",
-    "EMA Policy 0070 (guidance EMA/90915/2016), anonymisation process",
-    "ESS Handbook on SDC (2010), microdata",
-    "Ontario IPC 2016 (12 other steps since 2025), step",
+(_, *FRAMEWORKS), *_LINES = csv.reader(
+    Path(__file__).with_name("frameworks.csv").read_text(encoding="utf-8").splitlines()
 )
-PLACES: dict[str, tuple[str, str, str, str, str]] = {
-    "context": (
-        "6 Context assessment; 9 De-identification governance",
-        "the person who determines; (i) the anticipated recipient",
-        "possible adversaries; the threshold",
-        "roadmap: why and for whom",
-        "1 Release model; 3 Threshold; 5 Context risk",
-    ),
-    "glance": (
-        "8 Identifiability assessment and mitigation",
-        "(i) that the risk is very small",
-        "the actual risk against the threshold",
-        "roadmap: the decision to release",
-        "6 Overall risk",
-    ),
-    "promise": (
-        "7.3.4 Data privacy models; 8.2.2 Quantifying identifiability",
-        "(i) principles and methods applied",
-        "the actual risk against the threshold",
-        "risk assessment",
-        "3 Threshold; 6 Overall risk",
-    ),
-    "columns": (
-        "7.2 Data features; 8.3.3 Transforming the data",
-        "(ii) the methods",
-        "direct and quasi-identifiers; methodology; data utility",
-        "protection methods; information loss",
-        "2 Classify variables; 7 De-identify; 8 Utility",
-    ),
-    "before-and-after": (
-        "8.3.4 Re-evaluation",
-        "(ii) the results",
-        "the actual risk",
-        "risk assessment",
-        "4 Data risk; 7 De-identify",
-    ),
-    "risk": (
-        "7.3.2 Maximum or average risk; 8.2.2 Quantifying identifiability",
-        "(i) the risk of identification",
-        "the actual risk of re-identification",
-        "risk assessment",
-        "4 Data risk",
-    ),
-    "spread": (
-        "8.2.2 Quantifying identifiability",
-        "(ii) the results",
-        "the actual risk",
-        "risk assessment",
-        "4 Data risk",
-    ),
-    "worst": (
-        "8.2.2 Quantifying identifiability",
-        "(ii) the results",
-        "the actual risk",
-        "risk assessment",
-        "4 Data risk",
-    ),
-    "frontier": (
-        "8.3 Mitigation",
-        "(ii) the analysis",
-        "data utility",
-        "information loss",
-        "8 Utility",
-    ),
-    "attacks": (
-        "7.3 Attack modelling; 8.2.3 Adversarial testing",
-        "(i) alone or with other information",
-        "plausible attacks",
-        "disclosure scenarios",
-        "4 Data risk; 5 Context risk",
-    ),
-    "limits": (
-        "9.3 After data are made available",
-        "(ii) the analysis",
-        "plausible attacks",
-        "disclosure scenarios",
-        "9 Document",
-    ),
-    "method": (
-        "9.2 Before data are made available",
-        "(ii) documentation of methods and results",
-        "documentation of methodology and process",
-        "roadmap: implementation",
-        "9 Document",
-    ),
-}
+PLACES = {key: tuple(places) for key, *places in _LINES}
 """The places in each document that ask for a section's content, by the section's key."""
 MAPPING = (
     "Each row shows where another document asks for the content of a section of this report. The "

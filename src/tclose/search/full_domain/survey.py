@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tclose.notebook import Drawable, Tabular
+from tclose.plain import to_plain
 from tclose.search.full_domain.lattice import Lattice, Levels
 from tclose.search.full_domain.optimal import optimal
 from tclose.search.full_domain.rollup import Domain
@@ -96,6 +97,26 @@ class Survey(Tabular, Drawable):
             | {name: getattr(point, name) for name in names}
             for point in self.points
         ]
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known of the lattice, as plain values; of its nodes only the minimal ones."""
+        shown = ("levels", "loss", "classes", "left_out")
+        plain: dict[str, Any] = to_plain({
+            "columns": self.columns,
+            "words": self.words,
+            "levels": (self.lattice.low, self.lattice.high),
+            "nodes": self.lattice.size,
+            "heights": self.heights,
+            "enumerated": bool(self.points),
+            "measure": self.measure,
+            "holding": len(self.holding) if self.points else None,
+            "minimal": [{name: getattr(each, name) for name in shown} for each in self.minimal],
+            "best": self.best,
+            "loss": self.loss,
+            "bound": self.bound,
+            "proved": self.proved,
+        })  # fmt: skip
+        return plain
 
     @property
     def proved(self) -> bool:

@@ -61,8 +61,7 @@ def compare(visit: Visit, run: Run) -> BackgroundJob:
 
     def work(job: BackgroundJob) -> dict[str, Any]:
         job.set_step("counting both tables")
-        judging.wait(None)
-        found: JudgedRun = bench.jobs.require(judging)
+        found: JudgedRun = bench.jobs.finish(judging)
         subject = Subject(
             kind="release", now=CountedTable(found.after), before=CountedTable(found.before),
             edition="internal", certificate=run.certificate, alignment=found.alignment,

@@ -172,7 +172,7 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
             line[at] = f"{reached} ({requirement.required} required)"
     attacks: dict[str, list[str]] = {}
     for at, run in enumerate(pair):
-        job = visit.bench.attack_run(run)
+        job = visit.bench.attack(run)
         report = visit.get_result(job)
         if report is None:
             values["waiting"] = job

@@ -114,9 +114,7 @@ def sign_off(visit: Visit) -> str:
     if "controls" in given:
         given["controls"] = [part.strip() for part in given["controls"].split(";") if part.strip()]
     build_part(ReleaseContext, given)  # raises with what is wrong
-    job = verify(visit, run)
-    job.wait(None)
-    if not visit.bench.jobs.require(job).holds:
+    if not visit.bench.jobs.finish(verify(visit, run)).holds:
         what = "only a release that keeps its promise, as certified, can be signed off"
         raise UsageError(what, where=run.release.name, hint="search again")
     raw = to_plain_values(read_raw(run.folder / POLICY))
