@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tclose.arrays import Ints
 from tclose.data.binding import refuse_empty_texts
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
@@ -60,9 +61,12 @@ class Release(Displayable):
     reporter: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     """Makes the report on this release: it knows the table that the release was made from."""
 
+    list_classes: Callable[[], Ints] | None = field(default=None, repr=False, compare=False)
+    """Returns the plan's class of each row of the table (−1: left out), which it reads again."""
+
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not the table that the release was made from, nor the population."""
-        return {**vars(self), "reporter": None, "people": None}
+        return {**vars(self), "reporter": None, "people": None, "list_classes": None}
 
     @property
     def outside(self) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -61,8 +62,8 @@ class BoundTable:
     classes: Classes
     hierarchies: dict[str, Hierarchy]
     """The quasi-identifiers' trees."""
-    further: tuple[str, ...] = ()
-    """Columns that tell cells apart and are no part of the table, such as groups of people."""
+    further: FurtherColumn | None = None
+    """A column that tells cells apart beside those that classes are made of."""
 
     def __repr__(self) -> str:
         counts = f"{rows_text(self.classes.n_rows)} in {classes_text(self.classes.count)}"
@@ -76,7 +77,13 @@ class BoundTable:
     @property
     def cell_columns(self) -> list[str]:
         """The columns that make a cell."""
-        return [*self.classes.quasi, *self.classes.attributes, *self.further]
+        further = [] if self.further is None else [self.further.name]
+        return [*self.classes.quasi, *self.classes.attributes, *further]
+
+    @property
+    def plain(self) -> BoundTable:
+        """The table with cells that only its values tell apart."""
+        return (self.further and self.further.plain) or self
 
     @property
     def released_columns(self) -> list[str]:
@@ -101,7 +108,8 @@ class BoundTable:
 
     def locate(self, rows: Rows) -> Iterator[tuple[pa.RecordBatch, Ints]]:
         """The table's rows once more, each with its cell; raises where they are others by now."""
-        return locate_batches(self.cells, self.cell_columns, rows.batches(), self.source.name)
+        batches = rows.batches() if self.further is None else self.further.add_to(rows)
+        return locate_batches(self.cells, self.cell_columns, batches, self.source.name)
 
     def match_population(self, population: Cells) -> Ints:
         """How many people of the population fit each class."""
@@ -113,6 +121,44 @@ class BoundTable:
         """The same policy and hierarchies with other cells and the classes that they form."""
         classes = form_classes(cells, self.classes.quasi, attributes, self.policy.wildcards)
         return replace(self, cells=cells, classes=classes)
+
+
+@dataclass(frozen=True)
+class FurtherColumn:
+    """A column that tells cells apart beside those that classes are made of.
+
+    It is one of the table, such as a weight; or no part of it, such as groups of people.
+    """
+
+    name: str
+    plain: BoundTable | None = None
+    """The table without it, where it is no part of the table."""
+    number_rows: Callable[[], Ints] | None = field(default=None, repr=False)
+    """Returns its value for each row then, in the table's order."""
+    most: int | None = None
+    """How many rows a cell has at most, where that is what tells cells apart."""
+
+    @cached_property
+    def _numbers(self) -> Ints:
+        assert self.number_rows is not None
+        return self.number_rows()
+
+    def add_to(self, rows: Rows) -> Iterator[pa.RecordBatch]:
+        """The table's rows with this column."""
+        start = 0
+        for batch in rows.batches():
+            if self.number_rows is not None:
+                numbers = pa.array(self._numbers[start : start + batch.num_rows])
+                start += batch.num_rows
+                batch = _append_column(batch, self.name, numbers)
+            yield batch
+
+
+def _append_column(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    if len(values) < batch.num_rows:
+        what = "the table gave more rows when it was read again"
+        raise DataError(what, where="rows", hint="has it changed meanwhile?")
+    return batch.append_column(name, values)
 
 
 def bind(

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Ints
-from tclose.data.binding import BoundTable, find_columns, resolve_columns
+from tclose.data.binding import BoundTable, FurtherColumn, find_columns, resolve_columns
 from tclose.data.cleaning import VALUES
 from tclose.data.encode.cells import (
     Cells,
@@ -141,7 +141,7 @@ class TableSummary:
             if counting.everyone is None
             else Persons(np.arange(len(code)), code, counting.everyone),
         )
-        return replace(self.bound(made), further=(name,))
+        return replace(self.bound(made), further=FurtherColumn(name))
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
         """The codes that cells' values have in the whole table, in all columns or those given."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import ClassVar, Literal
 
@@ -20,7 +18,7 @@ from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, hash_hierarchy, is_fixed
 from tclose.data.io.records import JsonObject, Record, SupersetRecord, VersionedRecord
 from tclose.errors import UsageError
-from tclose.recode.values import LabelWriter, Recoding, Released, merge_alike
+from tclose.recode.values import LabelWriter, Recoding, Released, number_released
 from tclose.search import Cuts, Outcome
 from tclose.search.supersets import find_extents
 from tclose.utility.loss import ColumnLoss, Quasi, ends
@@ -57,13 +55,21 @@ class OwnRows(Record):
         description="class numbers (−1: left out) of the distinct rows, in an order that only the "
         "rows tell: 32-bit integers, packed by zlib and written in base 64"
     )
+    most: int | None = Field(
+        None, ge=1, description="how many rows with equal values have one class at most; all of "
+        "them, if not stated",
+    )  # fmt: skip
 
     @classmethod
     def remember(cls, bound: BoundTable, label: Ints) -> OwnRows:
         """Keeps the class of every cell of a table."""
         digest, order = _fingerprint(bound)
         packed = zlib.compress(label[order].astype("<i4").tobytes(), 9)
-        return cls(fingerprint=_hash(digest, "plan"), classes=b64encode(packed).decode("ascii"))
+        return cls(
+            fingerprint=_hash(digest, "plan"),
+            classes=b64encode(packed).decode("ascii"),
+            most=None if bound.further is None else bound.further.most,
+        )
 
     def recall(self, bound: BoundTable) -> Ints | None:
         """The class of every cell, if the rows are those that the plan was made with."""
@@ -167,6 +173,11 @@ class Plan(VersionedRecord):
         return len(self.columns[0].values) if self.columns else 0
 
     @property
+    def most_equal(self) -> int | None:
+        """How many rows with equal values have one class at most; None: all of them have it."""
+        return None if self.own_rows is None else self.own_rows.most
+
+    @property
     def way(self) -> Way:
         """How new rows find their class: by levels, by cuts, or by what classes cover."""
         if self.levels is not None:
@@ -211,44 +222,35 @@ class Plan(VersionedRecord):
 
 def build_plan(bound: BoundTable, outcome: Outcome, recoding: Recoding, seed: int) -> Plan:
     """The plan by which a release can be repeated on other rows."""
-    used = np.unique(recoding.label[recoding.label >= 0]).tolist()
-    words = [
-        replace(released, values=tuple(released.values[at] for at in used))
-        for released in recoding.released
-    ]
-    columns, renamed = merge_alike(words)
+    columns, numbers = number_released(recoding)
     local = bound.policy.release.covers_values
     cuts: tuple[PlanNode, ...] = ()
     levels: dict[str, int] | None = None
     if local and outcome.levels is not None:
         levels = recoding.quasi.name_levels(outcome.levels)
     elif local and outcome.cuts is not None:
-        cuts = _name_borders(outcome.cuts, bound, recoding.quasi, recoding.label, renamed)
+        cuts = _name_borders(outcome.cuts, bound, recoding.quasi, recoding.label, numbers)
     own_rows = None
     if local and not recoding.sensitive and ((recoding.label < 0).any() or not (cuts or levels)):
-        number = np.full(max(used, default=-1) + 2, -1, dtype=np.int64)
-        number[used] = renamed
-        own_rows = OwnRows.remember(bound, number[recoding.label])
+        own_rows = OwnRows.remember(bound, numbers[recoding.label])
     return Plan(
         policy=bound.policy.to_json(), method=outcome.method, seed=seed,
         uses_sensitive=outcome.uses_sensitive, columns=columns, cuts=cuts, levels=levels,
-        own_rows=own_rows, supersets=_describe_supersets(outcome, recoding, used, renamed),
+        own_rows=own_rows, supersets=_describe_supersets(outcome, recoding, numbers),
         hierarchies=_hash_fixed_hierarchies(bound),
     )  # fmt: skip
 
 
 def _describe_supersets(
-    outcome: Outcome, recoding: Recoding, used: Sequence[int], renamed: Sequence[int]
+    outcome: Outcome, recoding: Recoding, numbers: Ints
 ) -> tuple[SupersetRecord, ...] | None:
     """The supersets that a search names, in the numbers of the plan's classes."""
     label, kept = recoding.label, recoding.label >= 0
     if outcome.supersets is None or not np.array_equal(kept, outcome.label >= 0):
         return None
-    number = np.full(int(label.max(initial=-1)) + 1, -1, dtype=np.int64)
-    number[list(used)] = renamed
     plan_class = np.full(outcome.classes, -1, dtype=np.int64)
-    plan_class[outcome.label[kept]] = number[label[kept]]
-    if not np.array_equal(plan_class[outcome.label[kept]], number[label[kept]]):
+    plan_class[outcome.label[kept]] = numbers[label[kept]]
+    if not np.array_equal(plan_class[outcome.label[kept]], numbers[label[kept]]):
         return None
     extents = find_extents(recoding.quasi.columns, recoding.quasi.codes, outcome.label)
     return tuple(
@@ -280,9 +282,9 @@ def find_changed_hierarchies(plan: Plan, bound: BoundTable) -> tuple[str, ...]:
 
 
 def _name_borders(
-    cuts: Cuts, bound: BoundTable, quasi: Quasi, label: Ints, renamed: Sequence[int]
+    cuts: Cuts, bound: BoundTable, quasi: Quasi, label: Ints, numbers: Ints
 ) -> tuple[PlanNode, ...]:
-    """The cuts of a search in words; class c of the search is class `renamed[c]` of the plan."""
+    """The cuts of a search in words; class c of the search is class `numbers[c]` of the plan."""
     sides = [
         _Side(column, quasi.codes[:, at], label, bound) for at, column in enumerate(quasi.columns)
     ]
@@ -292,7 +294,7 @@ def _name_borders(
         cut, left, right = cuts.column[at], cuts.left[at], cuts.right[at]
         if cut < 0:
             below[at] = np.array([left], dtype=np.int64)
-            nodes.append(PlanClass(number=renamed[left]))
+            nodes.append(PlanClass(number=int(numbers[left])))
         else:
             below[at] = np.concatenate([below[left], below[right]])
             border = sides[cut].border(cuts.code[at], below[left], below[right])

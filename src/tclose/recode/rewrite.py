@@ -23,7 +23,7 @@ from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import KEY, NEW, CellStore, Change, Rows, Source, Translation
 from tclose.data.source import Kind as ChangeKind
 from tclose.distance.histogram import group_codes
-from tclose.recode.values import Recoding
+from tclose.recode.values import Recoding, number_released
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Rewriter(ReleasedRows):
     @property
     def is_translatable(self) -> bool:
         """Whether no column is added, and every cell can be identified by columns of the table."""
-        return not self.bound.further and not self.bound.policy.release.add
+        return self.bound.further is None and not self.bound.policy.release.add
 
     def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame."""
@@ -196,10 +196,15 @@ class Rewriter(ReleasedRows):
             schema = schema.insert(after, pa.field(name, values.type))
         return schema
 
+    def list_classes(self) -> Ints:
+        """The class of each row of the table, as a plan numbers them; −1 for one left out."""
+        cells = np.concatenate([cell for _, cell in self.bound.locate(self.rows)])
+        classes: Ints = number_released(self.recoding)[1][self.recoding.label[cells]]
+        return classes
+
     def _list_kept_rows(self) -> Ints:
         """The numbers of the table's rows that are released, in order."""
-        cells = [cell for _, cell in self.bound.locate(self.rows)]
-        return np.flatnonzero(self.recoding.label[np.concatenate(cells)] >= 0)
+        return np.flatnonzero(self.list_classes() >= 0)
 
     def _text_columns(self) -> list[str]:
         return list(dict.fromkeys([*self.bound.text_columns, *self._texts]))

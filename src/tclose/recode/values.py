@@ -86,10 +86,24 @@ def merge_alike(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list
     return merged, [number[row] for row in rows]
 
 
+def number_released(recoding: Recoding) -> tuple[tuple[Released, ...], Ints]:
+    """The classes that a reader sees, and which of them each class is; −1 for one without rows.
+
+    Classes with equal released values are one.
+    """
+    used = np.unique(recoding.label[recoding.label >= 0])
+    columns, number = merge_alike([
+        replace(released, values=tuple(released.values[at] for at in used.tolist()))
+        for released in recoding.released
+    ])  # fmt: skip
+    numbers = np.full(int(used.max(initial=-1)) + 2, -1, dtype=np.int64)  # the last: left out
+    numbers[used] = number
+    return columns, numbers
+
+
 def count_released(recoding: Recoding) -> int:
-    """The number of classes a reader sees: classes with equal released values count as one."""
-    number = np.array(merge_alike(recoding.released)[1], dtype=np.int64)
-    return len(np.unique(number[recoding.label[recoding.label >= 0]]))
+    """The number of classes a reader sees."""
+    return int(number_released(recoding)[1].max(initial=-1)) + 1
 
 
 def write_values(

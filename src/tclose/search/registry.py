@@ -63,6 +63,8 @@ class Method:
     """Whether it supports (n, t)-closeness."""
     local: bool = False
     """Whether rows with equal quasi-identifiers may be in different classes."""
+    divides: bool = False
+    """Whether it gains by dividing rows that are alike in all values between several cells."""
     improves: bool = False
     """Whether it improves the release until the budget is spent."""
     takes_objective: bool = False
@@ -359,8 +361,8 @@ METHODS: dict[str, Method] = {
     for method in (
         Method("hybrid", hybrid,
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            suppression=True, local=True, keeps_limits=True, supersets=True, improves=True,
-            start=hybrid),
+            suppression=True, local=True, keeps_limits=True, supersets=True, divides=True,
+            improves=True, start=hybrid),
         Method("mondrian", mondrian,
             "strict cuts, each the allowed one that saves the most loss", any_requirement=True,
             keeps_limits=True),
@@ -384,7 +386,7 @@ METHODS: dict[str, Method] = {
             published="any"),
         Method("cover", cover,
             "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
-            suppression=True, local=True, improves=True),
+            suppression=True, local=True, divides=True, improves=True),
         _make_close("fragments", fragments.build_fragments, _SOME,
             "close by construction: fragments of several sensitive attributes, assigned to classes",
             published="lines"),
@@ -420,7 +422,7 @@ METHODS: dict[str, Method] = {
         Method("auto", auto,
             "the method that suits the promise, the table and the time, or the best of several",
             any_requirement=True, suppression=True, supersets=True, local=True,
-            takes_objective=True, keeps_limits=True, improves=True, start=auto),
+            takes_objective=True, keeps_limits=True, divides=True, improves=True, start=auto),
     )
 }  # fmt: skip
 

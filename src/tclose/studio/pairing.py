@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tclose.arrays import Ints
 from tclose.data.alignment import Alignment, encode_rows, locate_rows
-from tclose.data.binding import BoundTable
 from tclose.distance.histogram import group_codes
 from tclose.recode import Plan
 from tclose.release import Release
@@ -31,10 +30,10 @@ class JudgedRun:
     alignment: Alignment
 
 
-def note_classes(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
+def note_classes(run: Run, release: Release) -> None:
     """Saves the class of each row of the table, which the release alone does not show."""
-    if release.outcome is not None:
-        np.save(run.folder / CLASSES, release.outcome.label[locate_rows(bind())].astype(np.int32))
+    if release.list_classes is not None:
+        np.save(run.folder / CLASSES, release.list_classes().astype(np.int32))
 
 
 def number_released(run: Run, found: JudgedRun) -> Ints | None:

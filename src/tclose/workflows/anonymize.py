@@ -128,7 +128,10 @@ def anonymize(
     targets.refuse(bound, (data, policy, population))
     people = count_population(bound, population, reading)
     if given is None:
-        task = SearchTask.of(bound, people, method or wishes.method, budget, target, start_from)
+        rewrites = targets.leave_rows_to(bound.source)
+        task = SearchTask.of(
+            bound, people, method or wishes.method, budget, target, start_from, rewrites=rewrites
+        )
     else:
         groups = find_earlier_groups(bound, given, given_key, job)
         task = GroupedTask.of_groups(groups, method or wishes.method, budget, target)
@@ -179,6 +182,11 @@ def foresee(task: SearchTask) -> Iterator[str]:
     yield from foresee_one_class(task.problem)
     if task.start is not None:
         yield task.start.note
+    if task.undivided is not None:
+        yield (
+            "rows with equal values stay together, because the table's engine rewrites them by "
+            "their values; read from a file or a frame in memory, the release may lose less"
+        )
     if task.method.takes_objective and not task.method.local:
         yield from foresee_bare_columns(task.problem)
     else:

@@ -14,7 +14,7 @@ from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
 from tclose.workflows.release.publish import Job, Targets, confirm, publish
-from tclose.workflows.release.task import draft_recoding
+from tclose.workflows.release.task import divide_table, draft_recoding
 
 
 def apply(
@@ -62,6 +62,8 @@ def apply(
         raise UsageError(what, where=f"columns.{widened[0]}.borders", hint=hint)
     targets.refuse(bound, (data, policy, population))
     people = count_population(bound, population, reading)
+    rewrites = targets.leave_rows_to(bound.source)
+    bound = divide_table(bound, plan.most_equal, plan, rewrites=rewrites)
     recoding, applied = insert_cells(bound, plan, people)
     if not (recoding.label >= 0).any():
         what = (

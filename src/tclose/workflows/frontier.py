@@ -36,6 +36,7 @@ from tclose.utility.pair import Measure, Pair, pair_of
 from tclose.utility.queries import measure_query_error
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 from tclose.workflows.release.start import refuse_start
+from tclose.workflows.release.task import choose_division, divide_table
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
 BESIDE: dict[str, Callable[[Pair], Measure]] = {
@@ -97,8 +98,9 @@ def frontier(
     given = methods.split(",") if isinstance(methods, str) else methods or ()
     named = [name.strip() for name in given if name.strip()]
     names = list(dict.fromkeys(named)) or [search.method]
-    for name in names:
-        method_named(name)
+    chosen = [method_named(name) for name in names]
+    most = choose_division(bound, chosen, start_from)
+    bound = divide_table(bound, most, start_from, rewrites=bound.source.rewrites)
     problem = problem_of(bound, count_population(bound, population, reading), target)
     budget = budget_of(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
@@ -189,7 +191,7 @@ def _sizes(bound: BoundTable, outcome: Outcome) -> Sizes:
 def _measure(name: str, bound: BoundTable, outcome: Outcome) -> float:
     rewriter = Rewriter(bound, bound.source.stream(), recode_outcome(bound, outcome), Pseudonyms())
     theirs = bind(bound.policy, open_source(rewriter.read_table()))
-    measure = BESIDE[name](pair_of(bound, theirs))
+    measure = BESIDE[name](pair_of(bound.plain, theirs))
     if measure.overall is None:
         raise UsageError(f"the measure cannot be taken: {measure.note}", where="--loss")
     return measure.overall

@@ -16,7 +16,7 @@ who left it do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -27,16 +27,15 @@ import pyarrow.compute as pc
 
 from tclose.arrays import Flags, Ints
 from tclose.data.alignment import align, find_keys, locate_rows, read_keys
-from tclose.data.binding import BoundTable
+from tclose.data.binding import BoundTable, FurtherColumn
 from tclose.data.encode.cells import Cells, form_classes
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import PSEUDONYM
-from tclose.data.source import Rows
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.plain import rows_text
-from tclose.recode import Pseudonyms, Recoding, Rewriter
+from tclose.recode import Pseudonyms, Recoding
 from tclose.recode.levels import recode_by_levels
 from tclose.recode.recoding import build_released_table
 from tclose.recode.values import Released
@@ -78,19 +77,7 @@ class EarlierGroups:
         dictionary, codes[EARLIER] = Dictionary.encode(values)
         divided = Cells({**cells.dictionaries, EARLIER: dictionary}, codes, np.bincount(label))
         bound = self.plain.with_cells(divided, self.plain.attributes)
-        return replace(bound, further=(EARLIER,))
-
-    def add_to_rows(self, rows: Rows) -> Rows:
-        """The table's rows, each with its group."""
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            start = 0
-            for batch in rows.batches():
-                group = pa.array(self.of_row[start : start + batch.num_rows])
-                start += batch.num_rows
-                yield batch.append_column(EARLIER, group)
-
-        return Rows(rows.schema.append(pa.field(EARLIER, pa.int64())), batches)
+        return replace(bound, further=FurtherColumn(EARLIER, self.plain, lambda: self.of_row))
 
 
 @dataclass(frozen=True)
@@ -172,12 +159,7 @@ class GroupedTask(SearchTask):
         """The draft with a record of its groups, and no plan: it could not keep their promise."""
         draft, given = super().draft(pseudonyms, outcome, recoding), self._judge(recoding)
         origin = draft.origin.model_copy(update={"given": given})
-        assert isinstance(draft.rows, Rewriter)
-        rows = replace(draft.rows, rows=self.groups.add_to_rows(draft.rows.rows))
-        return replace(
-            draft, rows=rows, origin=origin, plan=None, original=self.groups.plain,
-            notes=(given.sentence,),
-        )  # fmt: skip
+        return replace(draft, origin=origin, plan=None, notes=(given.sentence,))
 
     def make_stricter(self) -> None:
         """Nothing implies the promise about groups."""
@@ -217,7 +199,7 @@ def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population:
         wrong, hint = "the table is in parts", "allow more cells in one place (--cells)"
     elif targets.plan is not None:
         wrong, hint = "a plan does not take earlier releases into account", "leave --plan out"
-    elif bound.source.rewrites or (targets.output and bound.source.can_store(targets.output)):
+    elif bound.source.rewrites or targets.leave_rows_to(bound.source):
         wrong = "its engine rewrites the table by itself"
         hint = "give a file or a frame in memory, and write a file"
     elif population is not None or policy.population is not None:

@@ -32,7 +32,7 @@ from tclose.data.recognize import describe_exposed, describe_repeated_people, sa
 from tclose.data.source import Source, write_out
 from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Plan, Pseudonyms
+from tclose.recode import Plan, Pseudonyms, Rewriter
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats_of_values
@@ -79,6 +79,10 @@ class Targets:
         places = (self.output, self.certificate, self.plan)
         return [place for place in places if isinstance(place, Path)]
 
+    def leave_rows_to(self, source: Source) -> bool:
+        """Whether the table's engine rewrites the rows itself, by their values."""
+        return source.rewrites if self.output is None else source.can_store(self.output)
+
     def refuse(self, bound: BoundTable, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here, or has nothing to keep."""
         policy = bound.policy
@@ -89,7 +93,7 @@ class Targets:
         if len({path.resolve() for path in self.files}) < len(self.files):
             raise UsageError("two outputs have the same name", where=str(self.files[0]))
         refuse_no_promise(policy)
-        refuse_added(bound, self.output)
+        refuse_added(bound, self)
         if self.output is None:
             return
         schema = bound.make_schema(bound.source.stream(), bound.text_columns)
@@ -189,6 +193,7 @@ def publish(
         people=job.people,
         notes=(*draft.notes, *job.notes, *job.source.notes, *said),
         reporter=None if original is None else partial(_report, original, job.reading),
+        list_classes=draft.rows.list_classes if isinstance(draft.rows, Rewriter) else None,
     )
 
 
@@ -350,7 +355,7 @@ def refuse_no_promise(policy: Policy) -> None:
         )
 
 
-def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
+def refuse_added(bound: BoundTable, targets: Targets) -> None:
     """Raises where the columns that `release.add` asks for cannot be added."""
     added, source = bound.policy.added_columns, bound.source
     taken = [name for name in added if name in source.columns]
@@ -358,8 +363,7 @@ def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
         hint = "rename that column, or leave release.add out"
         what = f"the table has a column {taken[0]!r} already"
         raise UsageError(what, where="release.add", hint=hint)
-    stays = source.rewrites if output is None else source.can_store(output)
-    if added and stays:
+    if added and targets.leave_rows_to(source):
         raise UsageError(
             "columns can be added to frames in memory and to files, not where an engine rewrites "
             "its own table",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from tclose.arrays import Flags
 from tclose.data.binding import BoundTable, bind, hash_hierarchy
 from tclose.data.encode.cells import Cells
 from tclose.data.io.counting import file_hash
+from tclose.errors import UsageError
 from tclose.recode import (
     Plan,
     Provenance,
@@ -28,6 +29,7 @@ from tclose.recode import (
     build_plan,
     treat_suppressed,
 )
+from tclose.recode.division import choose_most_equal, divide_equal_rows
 from tclose.recode.rewrite import ReleasedRows
 from tclose.search import Budget, Method, Outcome, SearchProblem, method_named, problem_of
 from tclose.search.feasibility import refuse_infeasible
@@ -55,6 +57,8 @@ from tclose.verify.certificate import (
 from tclose.version import VERSION
 from tclose.workflows.release.start import Start, read_start
 
+MOST_ROWS = 20_000_000
+"""Rows beyond which rows with equal values stay together: each of them takes memory otherwise."""
 LEFTOVER = "asked rooted hidden generalized dropped reason".split()
 """What a certificate repeats of what became of the rows that a search left out."""
 
@@ -90,21 +94,29 @@ class SearchTask:
     """What is searched in place of what was asked for, if that is so."""
     start: Start | None = None
     """A partition that the search starts from."""
+    undivided: int | None = None
+    """How many rows a cell would have at most, if the table's engine did not rewrite rows."""
 
     @classmethod
     def of(
         cls, bound: BoundTable, people: Cells | None, name: str, budget: Budget,
-        target: str | None = None, plan: Plan | None = None,
+        target: str | None = None, plan: Plan | None = None, *, rewrites: bool = False,
     ) -> SearchTask:  # fmt: skip
-        """The constraints of a table, compiled; raises where no release can keep its promise."""
+        """The constraints of a table, compiled; raises where no release can keep its promise.
+
+        `rewrites` says that the table's engine will rewrite the rows itself.
+        """
         method = method_named(name)
+        most = choose_division(bound, [method], plan)
+        bound = divide_table(bound, most, plan, rewrites=rewrites)
         problem = problem_of(bound, people, target)
         refuse_infeasible(problem)
         if bound.policy.search.masking != "none":
             refuse_masking(problem)
         budget = budget.scale_to(problem.n_cells) if method.improves else budget
         start = None if plan is None else read_start(bound, problem, plan, method, budget)
-        return cls(bound, people, problem, method, budget, start=start)
+        undivided = most if rewrites else None
+        return cls(bound, people, problem, method, budget, start=start, undivided=undivided)
 
     def search(self) -> Outcome:
         """Proposes classes."""
@@ -209,14 +221,56 @@ class SearchTask:
         aim = self.problem.objective.target
         target = None if aim is None else aim.column
         because = "because what was asked for could not be proved"
+        bound, further = bind(stricter, self.bound.source), self.bound.further
+        if further is not None and further.most is not None:
+            bound = divide_equal_rows(bound, further.most)
         return replace(
             self,
-            problem=problem_of(bind(stricter, self.bound.source), self.people, target),
+            problem=problem_of(bound, self.people, target),
             method=method_named("auto"),
             budget=replace(budget, suppression=Fraction(0)),
             fallback=f"fallback: {', '.join(words)}, {because}",
             start=None,
         )
+
+
+def choose_division(
+    bound: BoundTable, methods: Sequence[Method], plan: Plan | None = None
+) -> int | None:
+    """How many rows with equal values a cell should have at most; None: all that there are.
+
+    A plan of the same rows says itself how they are divided.
+    """
+    if plan is not None and plan.own_rows is not None:
+        return plan.own_rows.most
+    policy, search = bound.policy, bound.policy.search
+    stays = (
+        not any(method.divides for method in methods)
+        or bound.further is not None
+        or bound.cells.n_rows > MOST_ROWS
+        or policy.counting is not None
+        or policy.release.suppresses_cells
+        or search.masking != "none"
+        or search.loss is not None
+        or search.levels is not None
+        or any(column.n is not None for column in policy.columns.values())
+    )
+    return None if stays else choose_most_equal(bound.cells.rows)
+
+
+def divide_table(
+    bound: BoundTable, most: int | None, plan: Plan | None = None, *, rewrites: bool
+) -> BoundTable:
+    """The table with cells of at most so many rows; as it is where its engine rewrites the rows,
+    unless a plan divides them: then it is refused."""
+    if rewrites and plan is not None and plan.most_equal is not None:
+        raise UsageError(
+            "the plan has rows with equal values in several classes, and the table's engine "
+            "rewrites rows by their values",
+            where="plan",
+            hint="read the table from a file, or give a frame in memory",
+        )
+    return bound if most is None or rewrites else divide_equal_rows(bound, most)
 
 
 def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
@@ -256,7 +310,7 @@ def draft_recoding(
         loss=recoding.loss,
         origin=Origin(**how, **describe_loss(bound.classes.n_rows, recoding.loss, left_out)),
         plan=plan,
-        original=bound,
+        original=bound.plain,
     )
 
 
