@@ -20,8 +20,8 @@ import pytest
 import tclose
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import write_folder
-from tclose.plain import json_hash
 from tclose.errors import DataError, UsageError
+from tclose.plain import json_hash
 
 RULES: dict[str, Any] = {
     "k": 3,
