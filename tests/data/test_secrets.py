@@ -16,6 +16,7 @@ import tclose
 from tclose import TcloseError
 from tclose.cli.console import command_line
 from tclose.data.io.paths import conceal, hide_passwords, refuse_address
+from tclose.workflows.inputs import parse_embedded_policy
 
 SECRET = "zQ7-hidden-Xy"
 NO_MATRIX = f"v,{SECRET}\n{SECRET},{SECRET}\n"
@@ -244,3 +245,33 @@ def test_no_pickled_release_holds_the_table_that_it_was_made_from() -> None:
     assert again.holds and again.data.equals(release.data)
     with pytest.raises(tclose.UsageError, match="pickled"):
         again.report()
+
+
+@pytest.mark.parametrize("kind", ["hierarchy", "matrix", "reference", "population"])
+@pytest.mark.parametrize("scheme", ["postgresql", "https", "s3"])
+def test_an_address_in_a_policy_is_refused_without_its_password(
+    tmp_path: Path, kind: str, scheme: str
+) -> None:
+    url = f"{scheme}://ann:{SECRET}@127.0.0.1/x"
+    columns: dict[str, Any] = {"zip": "quasi", "ill": {"role": "sensitive", "t": 1}}
+    raw: dict[str, Any] = {"k": 1, "columns": columns}
+    if kind == "population":
+        raw["population"] = url
+    elif kind == "hierarchy":
+        columns["zip"] = {"role": "quasi", "hierarchy": url}
+    else:
+        key = {"matrix": {"distance": {"matrix": url}}, "reference": {"reference": {"file": url}}}
+        columns["ill"] |= key[kind]
+    data = pa.table({"zip": ["1", "2"], "ill": ["a", "b"]})
+    (tmp_path / "p.json").write_text(json.dumps(raw))
+    tries: list[Callable[[], Any]] = [
+        lambda: tclose.audit(data, tmp_path / "p.json"),
+        lambda: tclose.verify(data, raw),
+        lambda: tclose.anonymize(data, tclose.Policy.build(**raw)),
+        lambda: parse_embedded_policy(raw, tmp_path, keeper="certificate"),
+    ]
+    for attempt in tries:
+        with pytest.raises(TcloseError) as refused:
+            attempt()
+        assert SECRET not in str(refused.value)
+        assert "address" in str(refused.value) or "must be a file" in str(refused.value)

@@ -18,7 +18,7 @@ from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_lim
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.formulas import unquote_formulas
-from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Reading, refuse_address
 from tclose.data.io.records import SupersetRecord
 from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
@@ -246,12 +246,23 @@ can be at most 2 classes',)
 
 
 def _parse(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:
+    checked: Policy | None
     if isinstance(policy, Policy):
-        return policy, []
-    if isinstance(policy, Mapping):
-        return parse_policy(policy)
-    checked, problems = parse_policy(read_raw(policy))
-    return (checked.at(Path(policy).parent) if checked is not None else None), problems
+        checked, problems = policy, []
+    elif isinstance(policy, Mapping):
+        checked, problems = parse_policy(policy)
+    else:
+        checked, problems = parse_policy(read_raw(policy))
+        checked = checked.at(Path(policy).parent) if checked is not None else None
+    if checked is not None:
+        _refuse_addresses(checked)
+    return checked, problems
+
+
+def _refuse_addresses(policy: Policy) -> None:
+    """Raises where a policy names an address in place of a file: it may hold a password."""
+    for name in policy.files:
+        refuse_address(name)
 
 
 def _split(names: str | Sequence[str]) -> list[str]:
@@ -335,6 +346,7 @@ def parse_embedded_policy(raw: Mapping[str, Any], *bases: str | Path, keeper: st
     Raises where the files that it names did not come along.
     """
     policies = [policy_from(raw, base) for base in bases]
+    _refuse_addresses(policies[0])
     lacking = [
         [str(place) for place in _list_places(each) if not place.exists()] for each in policies
     ]
