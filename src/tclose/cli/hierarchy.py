@@ -13,7 +13,7 @@ from tclose.data.io.paths import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from tclose.hierarchy import Hierarchy
+    from tclose.hierarchy.tree import Hierarchy
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
@@ -72,7 +72,7 @@ def preview_command(
     reading: options.ReadingOptions,
 ) -> None:
     """Show the tree of a hierarchy file, of a column in a policy, or of generated groups."""
-    from tclose.hierarchy import preview
+    from tclose.hierarchy.preview import preview
 
     console.echo(preview(_hierarchy(file, policy, column, builder, reading)))
 
@@ -109,8 +109,8 @@ def builtin_command(
 
     A policy names one by `hierarchy = { builtin = "icd10" }`.
     """
-    from tclose.hierarchy import preview
     from tclose.hierarchy.builtin import describe_builtin, list_builtins
+    from tclose.hierarchy.preview import preview
 
     if name is None:
         if output is not None:

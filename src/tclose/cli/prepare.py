@@ -249,7 +249,7 @@ def schema(
 
         console.print_json(Plan.json_schema())
     else:
-        from tclose.policy import policy_schema
+        from tclose.policy.load import policy_schema
 
         console.print_json(policy_schema())
 
@@ -277,7 +277,7 @@ def check(
 
     With a table, also which promises no release of it can keep, and how large classes must be.
     """
-    from tclose.policy import load_policy
+    from tclose.policy.load import load_policy
 
     notes: tuple[str, ...] = ()
     if file is None:

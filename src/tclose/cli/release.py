@@ -90,7 +90,7 @@ def anonymize(
 
     The file appears only after it has been read back and every requirement verified on it.
     """
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_release
 
@@ -236,7 +236,7 @@ def apply(
     break the promise, are left out and counted. The promise is that of the plan's policy unless
     --policy is given; files that the policy names are looked for in the folder of the plan.
     """
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
     from tclose.report.summaries import summarize_release
 
     made = Plan.load(plan)
