@@ -24,8 +24,6 @@ MARKS, SIGNS = "=@\t\r\n\uff1d\uff20", "+\uff0b\uff0d-"
 FORMULA = re.compile(rf"[{MARKS}]|[{SIGNS}](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
 """How they begin; numbers with a sign are none."""
 QUOTED = f"^'+[{MARKS}{SIGNS}]"
-VALUES = 2_000_000
-"""Different texts of a column that are looked through at most."""
 types = pa.types
 
 
@@ -86,12 +84,11 @@ def _quote(column: pa.Array) -> pa.Array:
     may_be = pc.match_substring_regex(texts, f"^'*[{MARKS}{SIGNS}]")
     if not pc.any(may_be).as_py():
         return column
-    written = [None if text is None else _quote_text(text) for text in texts.to_pylist()]
+    written = [
+        f"'{text}" if text is not None and (is_formula(text) or re.match(QUOTED, text)) else text
+        for text in texts.to_pylist()
+    ]
     return pa.array(written, pa.large_string()).cast(kind)
-
-
-def _quote_text(text: str) -> str:
-    return f"'{text}" if is_formula(text) or re.match(QUOTED, text) else text
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -124,7 +121,7 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
 
 def _unquote(source: Source, name: str) -> CleanedColumn | None:
     """The texts of a column without these apostrophes; None if it has none."""
-    table = replace(source, max_cells=max(source.max_cells, VALUES)).group([name])
+    table = source.with_room().group([name])
     raw = plain_values(table.column(name))
     quoted = pc.fill_null(pc.match_substring_regex(raw, QUOTED), False)
     rows = pc.sum(pc.filter(table.column(ROWS), quoted)).as_py()
