@@ -100,7 +100,8 @@ def test_blank_rows_between_others_are_rows_and_told(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", [], ["age", "ill"], [1, "a"], [], [2, "b"], [None, None])
     source = open_source(path)
     assert source.n_rows == 3
-    assert source.notes == ("1 blank rows between others: read as missing values",)
+    blank = "1 blank row counts as people without values: delete what only separates others"
+    assert source.notes == (blank,)
     rows = source.stream()
     found = pa.Table.from_batches(list(rows.batches()), rows.schema).to_pylist()
     assert found == [{"age": 1, "ill": "a"}, {"age": None, "ill": None}, {"age": 2, "ill": "b"}]

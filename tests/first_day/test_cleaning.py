@@ -88,7 +88,7 @@ def test_notes_on_cleaning_say_only_what_changed() -> None:
     notes = tclose.audit(table, policy).notes
     dates = "dates written as %d.%m.%Y became ISO dates"
     assert f"born was cleaned before counting ({dates}): 4 rows changed" in notes
-    marks = "1 mark of missing values): 1 row changed, 3 different values became 2"
+    marks = "1 value that means missing): 1 row changed, 3 different values became 2"
     assert f"sex was cleaned before counting ({marks}" in notes
     clean = table.replace({"sex": {"?": "f"}})
     assert not any(note.startswith("sex") for note in tclose.audit(clean, policy).notes)

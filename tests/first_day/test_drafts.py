@@ -689,3 +689,48 @@ def test_dates_by_their_form_are_told_in_far_narrower_terms_than_texts(messy: Pa
     texts = {**policy, "columns": {**policy["columns"], "dob": "quasi"}}
     read, unread = (tclose.anonymize(table, rules, effort=0.1).data for rules in (policy, texts))
     assert days_apart(read["dob"], "%Y-%m-%d") < days_apart(unread["dob"], form) / 4
+
+
+def test_a_mark_beside_gaps_is_not_the_same_in_every_row() -> None:
+    """Exports of forms write an x where a box was ticked, and nothing where it was not."""
+    columns, _ = drafted({"hiv": ["pos", None] * 20, "smoker": ["x", None] * 20, "y": [None] * 40})
+    assert {name: role_of(column) for name, column in columns.items()} == {
+        "hiv": "sensitive?",
+        "smoker": "sensitive?",
+        "y": "insensitive?",
+    }
+
+
+def test_a_diagnosis_that_everybody_has_is_doubtful() -> None:
+    _, text = drafted({"diagnosis": ["J45.0"] * 30, "country": ["DE"] * 30, "age": [*range(30)]})
+    assert list_doubtful(text) == ["diagnosis"]
+    assert 'diagnosis = "insensitive?"' in text and "being in the table reveals it" in text
+
+
+def test_a_column_called_weight_may_be_of_a_survey() -> None:
+    weights = [40 + 0.37 * at for at in range(60)]
+    profiles = profile_columns(open_source(pd.DataFrame({"weight": weights, "height": weights})))
+    (question,) = list_questions(profiles)
+    assert question.column == "weight" and "weight" in question.answers
+    answered = draft("t.csv", profiles, {("weight", "role"): "weight"})
+    assert 'weight = "weight"' in answered
+
+
+def test_codes_beyond_a_short_scale_are_asked_about() -> None:
+    columns, text = drafted(
+        {"trust": [1, 2, 3, 4, 5, 99] * 9, "age": [20, 30, 40, 50, 98, 99] * 9, "n": [1, 99] * 27}
+    )
+    assert columns["trust"]["nulls"] == ["99"] and "nulls" not in columns["age"] | columns["n"]
+    assert "trust" in list_doubtful(text), "the line stands, so the reader is asked"
+
+
+def test_confirming_says_which_columns_got_the_t_and_what_is_not_protected(
+    run: Callable[..., Result], elsewhere: Path
+) -> None:
+    policy = elsewhere / "p.toml"
+    policy.write_text('[columns]\nage = "quasi?"\n[columns.hiv]\nrole = "sensitive?"\n# t = 0.2\n')
+    shown = run("policy", "confirm", "p.toml", "--t", "0.1")
+    assert "2 suggested roles confirmed; t = 0.1 added to hiv" in shown.output
+    assert "no column is sensitive" not in shown.output
+    policy.write_text('k = 3\n[columns]\nage = "quasi?"\n')
+    assert "no column is sensitive" in run("policy", "confirm", "p.toml").output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import re
 import time
 from collections import Counter
@@ -459,3 +460,81 @@ def test_a_projects_policy_cannot_reach_outside_of_it(tmp_path: Path, hospital: 
     )
     with pytest.raises(tclose.UsageError, match="outside of the project"):
         Studio(ServerSettings(folder))
+
+
+def test_how_values_are_read_and_cleaned_is_set_and_counted_before_it_is_saved(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    table, policy = tmp_path / "clinic.csv", tmp_path / "policy.toml"
+    rows = ["01.02.1950;f; 1.200,50;flu", "02.02.1950; F ;900;?", "03/03/1960;m;-9;asthma"] * 4
+    table.write_text("birth;sex;cost;illness\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    policy.write_text(
+        "k = 2\n[columns]\nbirth = 'quasi'\nsex = 'quasi'\n"
+        "cost = {role = 'sensitive', t = 0.5}\nillness = {role = 'sensitive', t = 0.5}\n", "utf-8",
+    )  # fmt: skip
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    settle(client, "/values")
+
+    def send(path: str, column: str, **form: str) -> str:
+        sent = {
+            "column": column,
+            "what": "cleaning",
+            "revision": str(studio.bench.project.revision),
+        }
+        return client.post(path, data={**sent, **form}).text
+
+    preview, save = "/values/cleaning/preview", "/values/cleaning"
+    form = {"trim": "yes", "case": "lower", "replace": "m = male\nf = female"}
+    shown = send(preview, "sex", **form)
+    assert "2 different values" in shown and "female (8)" in shown
+    assert "clean" not in studio.bench.project.columns["sex"], "a preview changes nothing"
+    send(save, "sex", **form)
+    send(save, "birth", date_format="%d.%m.%Y\r\n%m/%d/%Y")
+    send(save, "cost", decimal=",", nulls="-9", round="100", top="1000", trim="yes")
+    send(save, "illness", nulls="?")
+    columns = read_policy(studio).columns
+    assert columns["sex"].clean_text(" F ") == "female"
+    assert columns["birth"].date_format == ("%d.%m.%Y", "%m/%d/%Y")
+    assert columns["cost"].clean_text(" 1.200,50") == "1000" and columns["cost"].t is not None
+    assert studio.bench.count_column("illness").rows[-1] == 4
+    page = settle(client, "/values", column="cost")
+    assert "trimmed, rounded to 100, top-coded at 1000" in page and "'-9' means missing" in page
+    for text in ("dates are written as %d.%m.%Y or %m/%d/%Y", "trimmed, lower case"):
+        assert text in settle(client, "/columns"), "the page Columns says the same"
+    send(save, "sex")
+    assert "clean" not in studio.bench.project.columns["sex"], "an empty form removes it"
+
+
+def test_what_cannot_clean_a_column_is_refused_and_stays_in_the_form(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    table, policy = tmp_path / "clinic.csv", tmp_path / "policy.toml"
+    table.write_text("age,sex\n" + "20,f\n30,m\n" * 9, encoding="utf-8")
+    policy.write_text(
+        "k = 2\n[columns]\nage = 'quasi'\nsex = {role = 'quasi', nulls = [' ', '?']}\n", "utf-8"
+    )
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    settle(client, "/values")
+    before = dict(studio.bench.project.columns)
+    for form, words in (
+        ({"date_format": "%d.%m"}, "a day, a month and a year"),
+        ({"replace": "f female"}, "line 1 has no ="),
+        ({"replace": "f = w\nf = x"}, "line 2 has a spelling for the second time"),
+        ({"round": "ten"}, "number"),
+        ({"bottom": "9", "top": "3"}, "swap them"),
+        ({"unreadable": "yes"}, "no form of values is declared"),
+    ):
+        sent = {"column": "sex", "what": "cleaning", "revision": str(studio.bench.project.revision)}
+        for path in ("/values/cleaning/preview", "/values/cleaning"):
+            page = html.unescape(client.post(path, data={**sent, **form}).text)
+            assert 'role="alert"' in page and words in page, (path, form)
+        for value in form.values():
+            assert value.splitlines()[0] in page, "what was typed is not lost"
+    assert studio.bench.project.columns == before
+    sent = {"column": "sex", "what": "cleaning", "nulls": "\r\n?", "case": "upper"}
+    client.post("/values/cleaning", data={**sent, "revision": str(studio.bench.project.revision)})
+    column = studio.bench.project.columns["sex"]
+    assert column["nulls"] == [" ", "?"], "a mark of spaces is kept"
+    assert column["clean"] == {"case": "upper"}

@@ -111,7 +111,7 @@ def verify(
     --original FILE: The table before its release, to compare with the plan.
     """
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries import summarize_checks, warn_of_refuted
+    from tclose.report.summaries import summarize_checks, weigh_certificate
     from tclose.verify.certificate import Certificate
     from tclose.verify.forms import CERTIFICATE
     from tclose.verify.recheck import recheck
@@ -170,11 +170,11 @@ def verify(
             population=count_population(result.bound, population, reading),
             attacks=attacks,
         )
-    refuted, held = warn_of_refuted(checks), [] if stated is None else [summarize_checks(checks)]
+    weighed, held = weigh_certificate(checks), [] if stated is None else [summarize_checks(checks)]
     lines = {} if stated is None else {"certificate": [vars(check) for check in checks]}
     console.show(
         result,
-        lambda audit: [*refuted, *_summarize_audit(audit, details=None), *held],
+        lambda audit: [*weighed, *_summarize_audit(audit, details=None), *held],
         as_json=as_json,
         plain=lambda audit: audit.to_json() | lines,
         document=document,
@@ -244,7 +244,7 @@ def _verify_folder(
         hint = "leave it out"
         raise UsageError(f"{wrong[0]} is about a single file", where=str(folder), hint=hint)
     from tclose.report.render.terminal import render_parts
-    from tclose.report.summaries import summarize_checks, warn_of_refuted
+    from tclose.report.summaries import summarize_checks, weigh_certificate
     from tclose.verify.forms import load_split_certificate
     from tclose.verify.signature import check_signature
 
@@ -254,8 +254,8 @@ def _verify_folder(
     if as_json:
         console.print_json(found.to_json())
     else:
-        if refuted := warn_of_refuted(found.checks):
-            console.stdout().print(render_parts(refuted))
+        if weighed := weigh_certificate(found.checks):
+            console.stdout().print(render_parts(weighed))
         show_recount(found)
         console.stdout().print(render_parts([summarize_checks(found.checks)]))
     console.give_verdict(holds=found.holds)

@@ -165,7 +165,7 @@ def init(
     write_text(output, suggested.text)
     if left := len(asked) - len(answers):
         are = "question is" if left == 1 else "questions are"
-        console.say(f"{left} {are} open: see the comments in {output}")
+        console.say(f"{left} {are} open: see the lines marked DOUBTFUL in {output}")
     confirm = console.compose_command("policy", "confirm", output)
     audit = console.compose_command("audit", file, "--policy", output)
     console.say(
@@ -326,13 +326,17 @@ def confirm(policy: Path, t: str | None = None) -> None:
     """
     from tclose.data.io.files import write_text
     from tclose.policy.draft import confirm_roles, list_doubtful
-    from tclose.policy.load import parse_policy, read_raw
+    from tclose.policy.load import parse_policy, parse_toml, read_raw
 
     read_raw(policy)
     drafted = policy.read_text(encoding="utf-8")
     text, count = confirm_roles(drafted, t)
     write_text(policy, text)
-    console.say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
+    roles = f"{count} suggested role{'' if count == 1 else 's'} confirmed"
+    before = parse_policy(parse_toml(confirm_roles(drafted)[0]))[0]
+    given = before.unprotected if t is not None and before is not None else ()
+    added = f"; t = {t} added to {', '.join(given)}" if given else ""
+    console.say(f"{policy}: {roles}{added}")
     if count and (doubtful := list_doubtful(drafted)):
         names = ", ".join(doubtful)
         columns = "doubtful column" if len(doubtful) == 1 else "doubtful columns"
@@ -343,3 +347,8 @@ def confirm(policy: Path, t: str | None = None) -> None:
     if confirmed.unprotected:
         columns = ", ".join(confirmed.unprotected)
         console.say(f"no requirement yet for: {columns}; add a t in the policy, or use --t")
+    if not any(column.role == "sensitive" for column in confirmed.columns.values()):
+        console.say(
+            "no column is sensitive: the policy limits who can be recognized, and not what can be "
+            "learned about a person"
+        )

@@ -86,6 +86,9 @@ ZERO_DATE = re.compile(r"0{1,4}([-/.])0{1,2}\1(?:0{1,4})( 0+:0+(:0+)?)?")
 """A date of zeros, which some exports write where there is none."""
 NUMBER_MARKS = frozenset(("-9", "-99", "-999", "-9999", "-9.0", "-99.0", "-999.0"))
 """Numbers that mean a missing value if the others are not negative."""
+SURVEY_MARKS = frozenset(("97", "98", "99", "997", "998", "999"))
+"""Numbers that mean a missing value if the others are the numbers of a short scale."""
+LONGEST_SCALE = 11
 NAME = re.compile(
     r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
 )
@@ -246,11 +249,17 @@ def find_codes(values: Sequence[str]) -> list[ColumnPattern]:
     return [ColumnPattern(kind, much) for kind, much in found.items() if much >= MOSTLY]
 
 
+def _is_of_scale(value: str) -> bool:
+    return value.isascii() and value.isdigit() and int(value[:9]) <= LONGEST_SCALE
+
+
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
     """The values that mean "missing", as they are written, the commonest first.
 
     >>> find_marks(["a", "b", "c", "?", "N/A", "?"]), find_marks(["3", "-9"]), find_marks(["-9"])
     (('?', 'N/A'), ('-9',), ())
+    >>> find_marks(["1", "2", "5", "99"]), find_marks(["1", "35", "99"])
+    (('99',), ())
     """
     occurrences = Counter(values)
     marks = [
@@ -263,6 +272,10 @@ def find_marks(values: Iterable[str]) -> tuple[str, ...]:
     if len(numbers) < len(others) and all(value[:1].isdigit() for value in numbers):
         marks += [value for value in others if value in NUMBER_MARKS]
         others = numbers
+    scale = [value for value in others if value not in SURVEY_MARKS]
+    if len(scale) > 1 and all(map(_is_of_scale, scale)):
+        marks += [value for value in others if value in SURVEY_MARKS]
+        others = scale
     rows = sum(occurrences[value] for value in marks)
     if not others or rows > sum(occurrences.values()) / 2:
         return ()

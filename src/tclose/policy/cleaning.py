@@ -286,7 +286,7 @@ class ColumnCleaning(Part):
     def _list_steps(self) -> Iterator[str]:
         if self.nulls:
             n_marks = len(self.nulls)
-            yield f"{n_marks:,} mark{'' if n_marks == 1 else 's'} of missing values"
+            yield f"{n_marks:,} value{' that means' if n_marks == 1 else 's that mean'} missing"
         if self.decimal:
             yield f"amounts with the decimal mark {self.decimal!r} became plain numbers"
         if self.date_format:

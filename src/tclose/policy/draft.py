@@ -24,6 +24,7 @@ from tclose.policy.suggest import (
     MANY,
     MONEY,
     SUBJECT,
+    SURVEY_WEIGHT,
     Profile,
     choose_widths,
     suggest,
@@ -62,8 +63,10 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
         if suggestion.doubt:
             text = f"{suggestion.reason} (suggested: {suggestion.role}); {suggestion.doubt}"
             roles: tuple[str, ...] = ("identifier", "quasi", "sensitive", "insensitive")
-            if SUBJECT in suggestion.doubt or suggestion.role == "weight":
-                roles = (*roles, "subject" if SUBJECT in suggestion.doubt else "weight")
+            if SUBJECT in suggestion.doubt:
+                roles = (*roles, "subject")
+            if suggestion.role == "weight" or SURVEY_WEIGHT in suggestion.doubt:
+                roles = (*roles, "weight")
             questions.append(Question(profile.name, "role", text, roles))
         if suggestion.role not in ("quasi", "sensitive") and not suggestion.doubt:
             continue
@@ -196,7 +199,7 @@ def _nulls_line(profile: Profile, answer: str) -> list[str]:
     """Returns the line with the marks of missing values."""
     if not profile.nulls or answer == "no":
         return []
-    why = "your answer" if answer else "these look like missing values; remove the line if not"
+    why = "your answer" if answer else "DOUBTFUL: do these mean missing? remove the line if not"
     return [f"nulls = {write_value(profile.nulls)}  # {why}"]
 
 

@@ -33,6 +33,9 @@ WEIGHT = re.compile(
     r"|(survey|design|stichproben)_?gewicht"
 )
 """Names of survey weights, not of what a person weighs."""
+WEIGHT_ALONE = re.compile("weights?|gewichte?|poids|peso|pesos|gewicht_faktor|wt")
+"""Names that may be of either."""
+SURVEY_WEIGHT = 'how many people a row represents (the role "weight")'
 PERSON_NUMBER = re.compile(
     r"(^|_)(id|ids|uid|guid|uuid|pid|mrn|ssn|nhs|no|nr|num|key|patid|patnr|patientid|patient|person"
     r"|client|kunde|numero|ipp|nip|nss|matricule|identifiant|kvnr|patientennr|aktenzeichen)(_|$)"
@@ -151,9 +154,14 @@ def suggest(profile: Profile) -> Suggestion:
     if profile.kind == "nested":
         reason = "lists or structures cannot be grouped; make sure that they reveal nothing"
         return Suggestion("insensitive", reason, "does it reveal something about people?")
-    is_constant = profile.distinct <= 1 < profile.rows  # one row alone is all that identifies it
+    # One row alone is all that identifies it; a value here and a gap there are two values.
+    is_constant = profile.rows > 1 and (
+        profile.distinct == 0 or (profile.distinct == 1 and not profile.missing)
+    )
     if is_constant and all(look in CODED for look, _ in profile.looks):
-        return Suggestion("insensitive", "the same in every row")
+        is_telling = profile.distinct and (profile.looks or SENSITIVE.search(profile.words))
+        doubt = "being in the table reveals it: may everybody know it?" if is_telling else ""
+        return Suggestion("insensitive", "the same in every row", doubt)
     return _suggest_by_values(profile) or _suggest_by_name(profile) or _suggest_by_counts(profile)
 
 
@@ -197,6 +205,8 @@ def _suggest_by_name(profile: Profile) -> Suggestion | None:
         return Suggestion("weight", reason, "is it one? a weight is released unchanged")
     is_sensitive, is_quasi = bool(SENSITIVE.search(word)), bool(QUASI.search(word))
     doubt = ""
+    if profile.kind == "number" and WEIGHT_ALONE.fullmatch(word):
+        doubt = f"what people weigh, or {SURVEY_WEIGHT}?"
     if IDENTIFIER.search(word):
         repeats = share < FEW and profile.rows >= 50
         if repeats:

@@ -74,6 +74,7 @@ USES_SENSITIVE = (
     "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
     "classes."
 )
+MAY_DIFFER = "Rows with equal quasi-identifiers may be in different classes."
 DETAILED = ("query-error", "associations", "learning")
 """The measures whose further numbers are shown."""
 
@@ -113,6 +114,18 @@ def _state_verdict(audit: Audit) -> Paragraph:
     if audit.is_undecided:
         return Paragraph("The promise is NOT proved: some of it cannot be decided.", "bad")
     return Paragraph("The promise does NOT hold.", "bad")
+
+
+def weigh_certificate(checks: Sequence[Check]) -> list[Paragraph]:
+    """Says whether the count agrees with a certificate, and how much of it could be counted."""
+    if not checks or (refuted := warn_of_refuted(checks)):
+        return refuted if checks else []
+    confirmed = sum(check.confirmed is True for check in checks)
+    lines = f"{confirmed} line{' is' if confirmed == 1 else 's are'} confirmed by the count"
+    words = f"The certificate agrees with the files: {lines}"
+    if stated := len(checks) - confirmed:
+        words += f", {stated} cannot be counted from them"
+    return [Paragraph(f"{words}. Each is listed at the end.", "good")]
 
 
 def warn_of_refuted(checks: Sequence[Check]) -> list[Paragraph]:
@@ -211,7 +224,8 @@ def summarize_release(release: Release) -> list[Part]:
         )
         parts.append(Table("Search steps", ("step", "loss", "seconds"), tried, (1, 2)))
     if release.plan is None or release.plan.uses_sensitive:
-        parts.append(Paragraph(USES_SENSITIVE, "aside"))
+        knows = any(verdict.attribute for verdict in release.audit.requirements)
+        parts.append(Paragraph(USES_SENSITIVE if knows else MAY_DIFFER, "aside"))
     return parts
 
 
@@ -282,7 +296,10 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
         name, named, _ = trial.step.partition(": ")
         steps.setdefault(name if named else "", []).append(trial)
     chosen = outcome.method if outcome.method in steps else ""
-    yield from list(_fold_repeated(steps.pop(chosen)))[-MOST_STEPS:]
+    *before, result = _fold_repeated(steps.pop(chosen))
+    if result.step == "result" and before and result.loss > min(each.loss for each in before):
+        result = replace(result, step="result, after failing classes were merged")
+    yield from [*before, result][-MOST_STEPS:]
     for name, trials in steps.items():
         best = min(trials, key=lambda trial: trial.loss)
         yield replace(best, step=f"{name or FIRST}: its best step")

@@ -19,7 +19,7 @@ from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.studio.jobs import BackgroundJob, Jobs
 from tclose.studio.pairing import JudgedRun, note_classes
-from tclose.studio.project import POLICY, Project, Run, TablePlace
+from tclose.studio.project import POLICY, Project, Raw, Run, TablePlace
 from tclose.studio.script import describe_stop
 from tclose.studio.table import (
     CLEANING,
@@ -77,10 +77,16 @@ class Workbench:
             raise
         return path
 
-    def count_column(self, name: str, *, wait: float = 30.0) -> ColumnCounts:
-        """Returns the counts of a column, which all previews share."""
+    def count_column(
+        self, name: str, column: Raw | None = None, *, wait: float = 30.0
+    ) -> ColumnCounts:
+        """Returns the counts of a column, which all previews share.
+
+        With `column`, counts it as this part of a policy would clean it.
+        """
         project = self.project
-        data, reading, column = project.data, project.reading, project.columns.get(name, {})
+        data, reading = project.data, project.reading
+        column = project.columns.get(name, {}) if column is None else column
         cleaning = json.dumps({key: column.get(key) for key in CLEANING}, sort_keys=True)
         key = ("column", project.identity, name, cleaning)
         job = self.jobs.compute(

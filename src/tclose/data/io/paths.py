@@ -32,8 +32,10 @@ UNPACK = "unpack it first; text files may be .csv.gz or .csv.zst"
 HINTS = {
     ".xls .xlsb .ods .numbers": "open it in a spreadsheet program and save it as .xlsx or .csv",
     ".sas7bdat .xpt .rds .rdata .json .jsonl .ndjson .xml .html .orc .avro "
-    ".db .sqlite .sqlite3 .duckdb .mdb .accdb .pkl .pickle .npy .npz .h5 .hdf5":
+    ".mdb .accdb .pkl .pickle .npy .npz .h5 .hdf5":
         "export it as .csv or .parquet",
+    ".db .sqlite .sqlite3 .duckdb":
+        "export the table as .csv or .parquet, or open the database with Ibis in Python",
     ".zip .7z .rar .tar .tgz .bz2 .xz": UNPACK,
     ".pdf .doc .docx .md .toml .yaml .yml .py": "name a table: .csv, .parquet, .arrow or .xlsx",
 }  # fmt: skip
@@ -430,7 +432,7 @@ class Reading:
         """Raises if a query is given but none of the tables is in a database."""
         addresses = [Address.of(table) for table in tables]
         if self.query is not None and all(place is None or place.table for place in addresses):
-            hint = "name one by its address, without #table"
+            hint = "give the address postgresql://host/database, without #table"
             raise UsageError("there is no database to ask this query of", where="query", hint=hint)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from tclose.errors import UsageError
+from tclose.policy.cleaning import Cleaning
 from tclose.policy.columns import ROLES
 from tclose.policy.draft import describe_unread
+from tclose.policy.load import build_part
 from tclose.policy.suggest import Profile, suggest
 from tclose.studio.charts import draw_spark
 from tclose.studio.project import Raw
@@ -18,6 +21,7 @@ from tclose.studio.visit import Visit, act, show
 
 QUASI = (*CLEANING, "label", "hierarchy")
 READ = ("nulls", "decimal", "label")
+UNTIL = "they are texts until you choose, on the page Values,"
 KEPT = {
     "quasi": QUASI,
     "sensitive": (*QUASI, "distance", "t", "l", "order", "accept"),
@@ -107,10 +111,21 @@ def describe_reading(column: Raw, profile: Profile) -> str:
         said.append(f"dates are written as {' or '.join(map(str, forms))}")
     if column.get("unreadable") and profile.unread:
         said.append(f"{describe_unread(profile)}: they count as missing")
+    if column.get("age_on"):
+        said.append(f"dates of birth become ages on {column['age_on']}")
+    if clean := column.get("clean"):
+        said.append(build_part(Cleaning, json.loads(json.dumps(clean))).describe())
+    elif profile.folded:
+        said.append(
+            f"{profile.distinct:,} spellings would be {profile.folded:,} without spaces around"
+            f" them{' and capital letters' if profile.folds_case else ''}"
+        )
     if len(profile.date_formats) > 1 and not column.get("date_format"):
-        said.append("month or day may come first: they are texts until the policy has date_format")
+        said.append(f"the month or the day may come first: {UNTIL} how dates are written")
     if len(profile.decimals) > 1 and not column.get("decimal"):
-        said.append("the decimal mark is unknown: these are texts until the policy has decimal")
+        said.append(
+            "the decimal mark is unknown: these are texts until you choose it (page Values)"
+        )
     return "; ".join(said)
 
 

@@ -30,6 +30,13 @@ from tclose.studio.hierarchies import (
 )
 from tclose.studio.jobs import describe_problem
 from tclose.studio.project import Raw
+from tclose.studio.screens.cleaning import (
+    change_cleaning,
+    describe_counts,
+    list_fields,
+    preview_cleaning,
+)
+from tclose.studio.screens.columns import describe_reading
 from tclose.studio.sentences import explain_distance, explain_t
 from tclose.studio.table import ColumnCounts, build_hierarchy
 from tclose.studio.visit import Visit, act, is_whole, show
@@ -60,6 +67,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
     values: dict[str, Any] = {"listed": listed, "chosen": chosen, "k": bench.project.raw.get("k")}
     values["population_size"] = bench.project.raw.get("population_size")
     if chosen is not None:
+        values |= _show_cleaning(visit, chosen, columns[chosen])
         try:
             values |= _look_at_column(visit, chosen, columns[chosen])
         except TcloseError as error:
@@ -68,6 +76,15 @@ def show_values(visit: Visit, problem: str = "") -> Response:
         command = ("hierarchy preview", "--policy", "policy.toml", "--column", chosen)
         values["command"] = bench.command(*command)
     return visit.page("values.html", problem=problem, **values)
+
+
+def _show_cleaning(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
+    profile = visit.bench.view().result.profiles[name]
+    return {
+        "profile": profile, "cleaning": list_fields(visit, column),
+        "cleaning_sent": visit.text("what") == "cleaning",
+        "reading": describe_reading(column, profile),
+    }  # fmt: skip
 
 
 def _describe(column: Raw) -> str:
@@ -89,7 +106,7 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     profile = bench.view().result.profiles[name]
     kind, text = read_spec(column.get("hierarchy"))
     values: dict[str, Any] = {
-        "counts": counts, "column": column, "profile": profile, "kind": kind, "parameters": text,
+        "counts": counts, "column": column, "kind": kind, "parameters": text,
         "kinds": list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(),
         "distances": DISTANCES,
         "is_sensitive": str(column["role"]).startswith("sensitive"),
@@ -97,6 +114,7 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
         "order": column.get("order") or list(counts.labels),
         "can_order": len(counts.labels) <= MOST_GROUPED, "imported": None,
     }  # fmt: skip
+    values |= describe_counts(counts)
     tree = _build(visit, column.get("hierarchy"), counts)
     values |= describe_tree(tree, counts)
     if len(counts.labels) <= MOST_GROUPED:
@@ -255,4 +273,6 @@ ROUTES = [
     act("/values", change_values, show_values),
     show("/values/preview", preview_values, "POST"),
     show("/values/meaning", explain_values, "POST"),
+    act("/values/cleaning", change_cleaning, show_values),
+    show("/values/cleaning/preview", preview_cleaning, "POST"),
 ]

@@ -158,7 +158,10 @@ def _refuse_unreadable(path: Path, sheet: ReadOnlyWorksheet) -> None:
                 what = f"a row has a number beyond {MOST_ROWS:,}, the last of a sheet"
                 raise DataError(what, where=where, hint="save it again in a spreadsheet program")
             if found := MERGED.search(kept):
-                hint = "unmerge them and fill each cell; a header is one row of names"
+                hint = (
+                    "delete titles above the header (one row of names); unmerge other cells and "
+                    "fill each"
+                )
                 raise DataError(f"the cells {found[1].decode()} are merged", where=where, hint=hint)
             formulas = b"<f" in kept or b":f" in kept
             if formulas and (found := NOT_CALCULATED.search(kept)):
@@ -204,7 +207,8 @@ class _SheetCopy:
             if frozenset(kinds) not in TYPES
         ]
         if self.blank:
-            notes.append(f"{self.blank:,} blank rows between others: read as missing values")
+            rows = "1 blank row counts" if self.blank == 1 else f"{self.blank:,} blank rows count"
+            notes.append(f"{rows} as people without values: delete what only separates others")
         if self.errors:
             notes.append(f"{self.errors:,} cells hold errors such as #N/A: read as missing")
         return notes
@@ -227,7 +231,11 @@ class _SheetCopy:
             row = list(cells)
             if any(cell.value is not None for cell in row[wide:]):
                 what = f"row {number:,} has cells beyond the last name of the header"
-                hint = "name every column, and keep other tables and remarks in other sheets"
+                hint = (
+                    "delete the rows above the header if it is not the first row with cells"
+                    if wide == 1
+                    else "name every column, and keep other tables and remarks in other sheets"
+                )
                 raise DataError(what, where=self.where, hint=hint)
             row = [*row[:wide], *[None] * (wide - len(row))]
             if all(cell is None or cell.value is None for cell in row):
