@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from tclose.arrays import Flags
 from tclose.data.binding import BoundTable, bind, hash_hierarchy
+from tclose.data.division import choose_most_equal, divide_equal_rows
 from tclose.data.encode.cells import Cells
 from tclose.data.io.counting import file_hash
 from tclose.errors import UsageError
-from tclose.recode.division import choose_most_equal, divide_equal_rows
 from tclose.recode.plan import Plan, Provenance, build_plan
 from tclose.recode.rewrite import Pseudonyms, ReleasedRows, Rewriter
 from tclose.recode.suppressed import SuppressedRows, treat_suppressed

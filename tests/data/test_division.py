@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.data.binding import BoundTable
+from tclose.data.division import COLUMN, choose_most_equal, divide_equal_rows
 from tclose.errors import UsageError
-from tclose.recode.division import COLUMN, choose_most_equal, divide_equal_rows
 from tclose.search import METHODS, Budget, problem_of
 
 ILL = {"role": "sensitive", "distance": "equal", "t": "0.1"}
