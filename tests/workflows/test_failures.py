@@ -158,7 +158,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
     honest = task.method_named("mondrian")
 
     class Liar:
-        improves = takes_objective = False
+        improves = takes_objective = divides = False
 
         def run(self, problem: Any, budget: Any) -> Any:
             from dataclasses import replace
