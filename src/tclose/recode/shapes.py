@@ -17,7 +17,7 @@ import pyarrow as pa
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable, is_fixed, make_hierarchy
 from tclose.data.encode.columns import Dictionary
-from tclose.data.encode.labels import ANYTHING, SET, covers_missing, read_interval, set_members
+from tclose.data.encode.labels import ANYTHING, covers_missing, read_interval, read_set
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
@@ -242,11 +242,10 @@ def _list_members(label: str | None) -> list[str]:
     """The values that a released set names; a single value is a set of one."""
     if label is None or label == ANYTHING:
         return []
-    found = SET.match(label)
-    names = set_members(found[1]) if found else []
-    if len(names) < 2:  # nothing is released as a set of one: this is a value with braces
-        return [label]
-    return names[:-1] if covers_missing(label) else names
+    found = read_set(label)
+    if found is None or len(found.members) + found.with_missing < 2:
+        return [label]  # nothing is released as a set of one: this is a value with braces
+    return found.members
 
 
 def _read_nodes(released: Released, tree: Hierarchy, values: Sequence[str], codes: Ints) -> Shape:

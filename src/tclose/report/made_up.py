@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
 
-from tclose.data.encode.labels import PERIOD, SET, read_interval, set_members
+from tclose.data.encode.labels import PERIOD, read_interval, read_set
 from tclose.hierarchy import Hierarchy
 
 IN_WORDS = {
@@ -42,8 +42,8 @@ def _names_any(made: str, taken: set[str]) -> bool:
 def _list_made_up(value: str, form: str, *, has_own_ends: bool) -> Iterator[str]:
     if form == "interval":
         yield from _list_intervals(value, has_own_ends=has_own_ends)
-    elif form == "set" and (found := SET.match(value)):
-        count = len(set_members(found[1]))
+    elif form == "set" and (found := read_set(value)):
+        count = len(found.members) + found.with_missing
         names = ", ".join("ABC"[: min(count, 3)])
         yield "{" + names + ("}" if count <= 3 else f", …}} of {count:,} values")
     else:

@@ -9,15 +9,13 @@ import numpy as np
 
 from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.columns import MISSING
 from tclose.data.encode.labels import (
     ANYTHING,
-    SET,
     Interval,
     covers_missing,
     read_interval,
     read_position,
-    set_members,
+    read_set,
     unit_of,
 )
 from tclose.data.io.records import SupersetRecord
@@ -146,18 +144,14 @@ def _read_members(labels: Labels) -> Flags:
     """[values, members]: the members of each set; a value that is no set is its only member."""
     named: list[list[str] | None] = []
     for label in labels:
-        found = None if label is None else SET.match(label)
         if label is None:
             named.append([])
-        elif found is not None:
-            gap = covers_missing(label)
-            named.append([name for name in set_members(found[1]) if not (gap and name == MISSING)])
+        elif found := read_set(label):
+            named.append(found.members)
         else:
             named.append(None if "*" in label or read_interval(label) is not None else [label])
-    code: dict[str, int] = {}
-    for names in named:
-        for name in names or ():
-            code.setdefault(name, len(code))
+    different = dict.fromkeys(name for names in named for name in names or ())
+    code = {name: at for at, name in enumerate(different)}
     members = np.zeros((len(labels), len(code)), dtype=bool)
     for at, names in enumerate(named):
         members[at, [code[name] for name in names] if names is not None else slice(None)] = True

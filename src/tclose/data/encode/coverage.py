@@ -21,17 +21,15 @@ import numpy as np
 
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.columns import MISSING, NUMBER, Dictionary
+from tclose.data.encode.columns import NUMBER, Dictionary
 from tclose.data.encode.labels import (
     ANYTHING,
-    SET,
     Interval,
     cover_test,
-    covers_missing,
     is_label,
     read_interval,
     read_position,
-    set_members,
+    read_set,
     unit_of,
 )
 from tclose.distance.histogram import Counts, add_by_group
@@ -218,14 +216,13 @@ class _Reader:
             return self._join_runs([self.code[label]])
         if self.line and self.tree is None and (interval := self._interval(label)) is not None:
             return self._between(interval)
-        if found := SET.match(label):
-            gap = covers_missing(label)
-            names = [name for name in set_members(found[1]) if not (gap and name == MISSING)]
-            codes = [self.code[name] for name in names if name in self.code]
-            for name in names:  # of a table that was generalized before
+        if found := read_set(label):
+            codes = [self.code[name] for name in found.members if name in self.code]
+            for name in found.members:  # of a table that was generalized before
                 if name not in self.code and is_label(name):
                     codes += np.flatnonzero(find_covered(name, self.labels, self.tree)).tolist()
-            return self._join_runs([*codes, *range(self.known, self.values if gap else 0)])
+            gap = range(self.known, self.values if found.with_missing else 0)
+            return self._join_runs([*codes, *gap])
         if "*" in label or read_interval(label) is not None:
             return self._find_runs(label)
         return self._point(label)

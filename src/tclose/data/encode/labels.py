@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time
 from fractions import Fraction
+from typing import NamedTuple
 
 from tclose.data.encode.columns import MISSING, UNIT, days_of
 from tclose.hierarchy import Hierarchy
@@ -158,8 +159,9 @@ def raw_values(label: str) -> list[str]:
     (['25', '37'], ['a', 'b'], ['40'], [])
     """
     if read_interval(label) is None:
-        found = SET.match(label)
-        return set_members(found[1]) if found else [] if label.strip("*") == "" else [label]
+        if named := read_set(label):
+            return [*named.members, *[MISSING] * named.with_missing]
+        return [label] if label.strip("*") else []
     for form in (INTERVAL, DASH, SIDE):
         if found := form.match(label):
             return [part for part in found.groups() if part and read_position(part) is not None]
@@ -188,8 +190,8 @@ def cover_test(label: str) -> Callable[[str], bool]:
         return lambda value: True
     if (interval := read_interval(label)) is not None:
         return lambda value: value == label or interval.covers(value)
-    if found := SET.match(label):
-        members = {text for text, quoted in _members(found[1]) if quoted or text != MISSING}
+    if found := read_set(label):
+        members = {*found.members}
         # Of a table that was generalized before, a set names labels.
         tests = [cover_test(text) for text in sorted(members) if text != label and is_label(text)]
         return lambda value: (
@@ -201,13 +203,29 @@ def cover_test(label: str) -> Callable[[str], bool]:
     return lambda value: value == label
 
 
-def set_members(inside: str) -> list[str]:
-    """The members of a set; quoted ones are written as JSON strings.
+class NamedSet(NamedTuple):
+    """The values that a set names, and whether a missing one is among them."""
 
-    >>> set_members('flu, "a, b"')
-    ['flu', 'a, b']
+    members: list[str]
+    with_missing: bool
+
+
+def read_set(label: str) -> NamedSet | None:
+    """The set that a label writes, or None; its quoted members are written as JSON strings.
+
+    >>> read_set('{flu, "a, b", (missing)}')
+    NamedSet(members=['flu', 'a, b'], with_missing=True)
     """
-    return [text for text, _ in _members(inside)]
+    found = SET.match(label)
+    if found is None:
+        return None
+    parts = [(quoted, plain.strip()) for quoted, plain in MEMBER.findall(found[1])]
+    members = [
+        _unquote(quoted) if quoted else plain
+        for quoted, plain in parts
+        if quoted or plain not in ("", MISSING)
+    ]
+    return NamedSet(members, ("", MISSING) in parts)
 
 
 def covers_missing(label: str) -> bool:
@@ -216,19 +234,8 @@ def covers_missing(label: str) -> bool:
     >>> covers_missing("*"), covers_missing("{a, (missing)}"), covers_missing('{"(missing)", a}')
     (True, True, False)
     """
-    found = SET.match(label)
-    return label == ANYTHING or (found is not None and (MISSING, False) in _members(found[1]))
-
-
-def _members(inside: str) -> list[tuple[str, bool]]:
-    """The members of a set, and whether each is quoted."""
-    members = []
-    for quoted, plain in MEMBER.findall(inside):
-        if quoted:
-            members.append((_unquote(quoted), True))
-        elif plain.strip():
-            members.append((plain.strip(), False))
-    return members
+    found = read_set(label)
+    return label == ANYTHING or (found is not None and found.with_missing)
 
 
 def _unquote(text: str) -> str:
