@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -298,14 +299,6 @@ def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
     return known >= FEWEST and distinct > MOSTLY * known
 
 
-def _count_texts(values: pa.ChunkedArray) -> Counter[str]:
-    """The beginnings of a column's texts, and how often each occurs; of another column none."""
-    if values.type != pa.large_string():
-        return Counter()
-    counted = pc.value_counts(pc.utf8_slice_codeunits(values, 0, LONGEST)).to_pylist()
-    return Counter({pair["values"]: pair["counts"] for pair in counted if pair["values"]})
-
-
 def describe_exposed(
     policy: Policy, source: Source, cells: Cells | None = None, *, exact_quasi: bool = False
 ) -> tuple[str, ...]:
@@ -398,7 +391,7 @@ def _names_each(texts: Counter[str]) -> bool:
 
 def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Counter[str]:
     """The texts of the whole column, where they are not too much to look at; else the sample's."""
-    first = _count_texts(sample)
+    first = _count_texts(sample, repeat(1))
     if not first or len(sample) < SAMPLE:
         return first
     each = sample.nbytes / len(sample)
@@ -412,24 +405,23 @@ def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Coun
         counted = None
     if counted is None:
         return first
-    return _add_texts(write_out(counted.column(name)), counted.column(ROWS).to_pylist())
+    return _count_texts(write_out(counted.column(name)), counted.column(ROWS).to_pylist())
 
 
 def _count_cell_texts(cells: Cells, name: str) -> Counter[str]:
     """The texts of a whole column that was counted already; of another column none."""
     dictionary, code = cells.dictionaries[name], cells.codes[name]
-    values = write_out(pa.chunked_array([dictionary.values]))
-    if values.type != pa.large_string():
-        return Counter()
     rows = add_by_group(cells.table_rows, code, dictionary.known + 1)
-    return _add_texts(values, rows[: dictionary.known].tolist())
+    return _count_texts(write_out(dictionary.values), rows.tolist())
 
 
-def _add_texts(values: pa.ChunkedArray, rows: Sequence[int]) -> Counter[str]:
-    """The beginnings of some texts, and how many rows have each."""
+def _count_texts(values: pa.Array | pa.ChunkedArray, rows: Iterable[int]) -> Counter[str]:
+    """The beginnings of some texts, and how many rows have each; of other values none."""
     found: Counter[str] = Counter()
+    if values.type != pa.large_string():
+        return found
     texts = pc.utf8_slice_codeunits(values, 0, LONGEST).to_pylist()
-    for text, each in zip(texts, rows, strict=True):
+    for text, each in zip(texts, rows, strict=False):
         if text and each:
             found[text] += each
     return found

@@ -9,6 +9,7 @@ from fractions import Fraction
 from unicodedata import normalize
 
 from tclose.plain import write_number
+from tclose.policy.cleaning import DecimalMark
 
 
 def _words(text: str, endings: str, *, alone: str = "-") -> re.Pattern[str]:
@@ -137,7 +138,7 @@ class Profile:
     """Marks of missing values."""
     date_formats: tuple[tuple[str, ...], ...] = ()
     """The formats of its dates, unless ISO; two sets if the values fit both."""
-    decimals: tuple[str, ...] = ()
+    decimals: tuple[DecimalMark, ...] = ()
     """The decimal mark of amounts that are not plain numbers; two if the values fit both."""
     span: tuple[float, float] | None = None
     """The smallest and the largest number."""
