@@ -8,12 +8,12 @@ fraction itself, or by computing a logarithm to as many digits as it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -73,6 +73,10 @@ class MisuseError(ValueError):
         self.what, self.hint = what, hint
 
 
+Misuse = tuple[str, str]
+"""What must not be stated, and a hint at what could be; an empty one where none is needed."""
+
+
 class Part(BaseModel):
     """The base of every part of a policy: immutable, and unknown keys are refused."""
 
@@ -94,6 +98,16 @@ class Part(BaseModel):
         if not cls.short_key or isinstance(value, dict | BaseModel | bool):
             return value
         return {cls.short_key: value}
+
+    @model_validator(mode="after")
+    def _refuse_first_misuse(self) -> Self:
+        for what, hint in self.find_misuses():
+            raise MisuseError(what, hint) if hint else ValueError(what)
+        return self
+
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Yields what must not be stated together or so, each with a hint at what could be."""
+        yield from ()
 
 
 def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:

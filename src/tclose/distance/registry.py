@@ -5,6 +5,7 @@ A new distance has its own file and is registered here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +19,7 @@ from tclose.distance.divergence import JENSEN_SHANNON, KULLBACK_LEIBLER, SMOOTHE
 from tclose.distance.emd import Distance, EarthMover
 from tclose.distance.ground import EQUAL, HIERARCHICAL, NUMERIC, ORDERED, Metric
 from tclose.distance.matrix import MATRIX
-from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.numbers import Misuse, Number, Part, must
 from tclose.errors import UsageError, nearest
 from tclose.hierarchy.tree import Hierarchy
 
@@ -61,19 +62,15 @@ class DistanceSpec(Part):
             return {"name": name, **detail} if DISTANCES[name].options else value
         return value
 
-    @model_validator(mode="after")
-    def _refuse_misuse(self) -> DistanceSpec:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """An unknown distance, the options of another, or none where one is needed."""
         if self.name not in DISTANCES:
-            raise MisuseError("unknown distance", nearest(self.name, tuple(DISTANCES)))
+            yield "unknown distance", nearest(self.name, tuple(DISTANCES))
         given = {key for key in self.model_fields_set if getattr(self, key) is not None}
         for kind in DISTANCES.values():
-            if kind.name == self.name:
-                wrong = {kind.main_option} - given - {""}
-            else:
-                wrong = given & kind.options
-            if wrong:
-                raise ValueError(kind.misuse)
-        return self
+            needed = {kind.main_option} - given - {""}
+            if needed if kind.name == self.name else given & kind.options:
+                yield kind.misuse, ""
 
 
 @dataclass(frozen=True)

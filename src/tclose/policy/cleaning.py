@@ -9,9 +9,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.numbers import Misuse, MisuseError, Number, Part, must
 from tclose.plain import count_decimals, exact, write_number
 
 CASES = {"lower": str.lower, "upper": str.upper}
@@ -48,31 +48,24 @@ class Cleaning(Part):
         None, description="numbers below this become it (bottom-coding)"
     )
 
-    @model_validator(mode="after")
-    def _refuse_unclear(self) -> Cleaning:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Steps that would change what they have made, or leave one value."""
         if not self.model_fields_set:
-            raise MisuseError(
-                "no cleaning step is given", "give trim, case, replace, round, top or bottom"
-            )
+            yield "no cleaning step is given", "give trim, case, replace, round, top or bottom"
         for spelling, value in (self.replace or {}).items():
             if self._fold(spelling) != spelling:
                 what = "a spelling to be replaced never occurs once values are trimmed and folded"
-                raise MisuseError(what, "write it as it is after trimming and folding")
+                yield what, "write it as it is after trimming and folding"
             if self._fold(value) != value or self._replace(value) not in (value, None):
                 what = "a replacement would itself be cleaned"
-                raise MisuseError(what, "write the value that it becomes in the end")
+                yield what, "write the value that it becomes in the end"
         for name in ("top", "bottom"):
             end = getattr(self, name)
             if self.round and end is not None and end % self.round:
-                what = (
-                    f"`{name}` is not a multiple of `round`, so that cleaning twice would not be "
-                )
-                raise MisuseError(f"{what}the same", "choose a multiple")
+                what = f"`{name}` is not a multiple of `round`, so that cleaning twice would not be"
+                yield f"{what} the same", "choose a multiple"
         if self.top is not None and self.bottom is not None and self.bottom >= self.top:
-            raise MisuseError(
-                "`bottom` is not below `top`, so only one value would remain", "swap them"
-            )
-        return self
+            yield "`bottom` is not below `top`, so only one value would remain", "swap them"
 
     @property
     def is_numeric(self) -> bool:
@@ -231,12 +224,11 @@ class ColumnCleaning(Part):
         None, description="values that do not have the declared form count as missing"
     )
 
-    @model_validator(mode="after")
-    def _refuse_unread(self) -> Self:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Unreadable values where no form is declared."""
         if self.unreadable and not (self.date_format or self.decimal or self.age_on):
             what = "no form of values is declared, so none is unreadable"
-            raise MisuseError(what, "give date_format, decimal or age_on, or leave out unreadable")
-        return self
+            yield what, "give date_format, decimal or age_on, or leave out unreadable"
 
     def without_cleaning(self) -> Self:
         """Returns the column without its cleaning, for a table that is clean already."""

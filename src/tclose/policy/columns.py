@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
 
-from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.numbers import Misuse, MisuseError, Number, Part, must
 from tclose.errors import nearest
 from tclose.hierarchy.builtin import AS_BUILDER, list_builtins
 from tclose.plain import exact, number_text
@@ -142,15 +136,14 @@ class HierarchySpec(Part):
             return tuple(f"{period} of {{}}" for period in spec.dates)
         return None
 
-    @model_validator(mode="after")
-    def _refuse_several(self) -> HierarchySpec:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """No source or several, and ends that are no intervals'."""
         if sum(getattr(self, kind) is not None for kind in HIERARCHIES) != 1:
-            raise ValueError(f"give exactly one of {', '.join(HIERARCHIES)}")
+            yield f"give exactly one of {', '.join(HIERARCHIES)}", ""
         if self.has_open_ends and self.intervals is None:
-            raise ValueError("bottom and top are for intervals only")
+            yield "bottom and top are for intervals only", ""
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
-            raise MisuseError("`bottom` is not below `top`, so nothing is between", "swap them")
-        return self
+            yield "`bottom` is not below `top`, so nothing is between", "swap them"
 
 
 Order = Annotated[
@@ -295,36 +288,36 @@ class Column(Declared, ColumnRequirements, ColumnCleaning):
 
         return build_part(cls, {"role": role, **keys})
 
-    @model_validator(mode="after")
-    def _refuse_undefined(self) -> Column:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Keys that need another, another role, or no other."""
+        yield from super().find_misuses()
         if self.clean is not None and self.role not in ("quasi", "sensitive"):
             what = "only quasi-identifiers and sensitive columns are cleaned"
-            raise MisuseError(what, "leave `clean` out, or give the column such a role")
+            yield what, "leave `clean` out, or give the column such a role"
         if self.age_on is not None and (self.decimal or self._has_dates):
             what = "an age is a number" if self._has_dates else "an amount has no age"
-            raise MisuseError(what, "use intervals instead of dates, or leave out age_on")
-        name = self.distance.name if self.distance else None
-        if name == "hierarchical" and self.hierarchy is None:
+            yield what, "use intervals instead of dates, or leave out age_on"
+        if self.distance and self.distance.name == "hierarchical" and self.hierarchy is None:
             hint = 'add hierarchy = "file.csv", or a builder'
-            raise MisuseError("the hierarchical distance needs a hierarchy", hint)
+            yield "the hierarchical distance needs a hierarchy", hint
         if self.domain == "declared" and self.order is None and self.hierarchy is None:
-            raise ValueError("a declared domain needs an order or a hierarchy")
-        return self
+            yield "a declared domain needs an order or a hierarchy", ""
+        if self.masked == "spread":
+            yield from self._find_misuses_of_masks()
+        if self.borders is not None and (self.role != "quasi" or self.hierarchy or self.limits):
+            what = "only quasi-identifiers without a hierarchy or a limit have borders to widen"
+            yield what, "leave out `borders`, or the hierarchy and limits"
+        if self.limits:
+            yield from self._find_misuses_of_limits(self.hierarchy)
 
-    @model_validator(mode="after")
-    def _refuse_masked(self) -> Column:
-        if self.masked == "apart":
-            return self
+    def _find_misuses_of_masks(self) -> Iterator[Misuse]:
         others = [kind.key for kind in self.stated if kind.key != "t"]
         if self.role != "sensitive" or self.t is None or others or self.declares_reference:
             what = 'masked = "spread" is about t-closeness to the table, and nothing else'
-            raise MisuseError(what, "give the column t, and no other requirement or reference")
+            yield what, "give the column t, and no other requirement or reference"
         if self.missing == "any":
-            what = (
-                'missing = "any" and masked = "spread" contradict each other about missing values'
-            )
-            raise MisuseError(what, "leave one of them out")
-        return self
+            both = 'missing = "any" and masked = "spread"'
+            yield f"{both} contradict each other about missing values", "leave one of them out"
 
     @property
     def _has_dates(self) -> bool:
@@ -337,33 +330,21 @@ class Column(Declared, ColumnRequirements, ColumnCleaning):
         unset = (None, False)
         return tuple(key for key in keys if not any(getattr(self, key) is no for no in unset))
 
-    @model_validator(mode="after")
-    def _refuse_borders(self) -> Column:
-        if self.borders is not None and (self.role != "quasi" or self.hierarchy or self.limits):
-            what = "only quasi-identifiers without a hierarchy or a limit have borders to widen"
-            raise MisuseError(what, "leave out `borders`, or the hierarchy and limits")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_limits(self) -> Column:
-        if not self.limits:
-            return self
+    def _find_misuses_of_limits(self, spec: HierarchySpec | None) -> Iterator[Misuse]:
         if self.role != "quasi":
-            raise ValueError(f"{self.limits[0]} is for quasi-identifiers only")
+            yield f"{self.limits[0]} is for quasi-identifiers only", ""
         if len(self.limits) > 1:
-            raise ValueError(f"give only one of {', '.join(self.limits)}")
-        spec = self.hierarchy
+            yield f"give only one of {', '.join(self.limits)}", ""
         if self.max_width is not None and spec is not None and spec.intervals is None:
             hint = "use max_level, or leave out the hierarchy"
-            raise MisuseError("only intervals have a width, and the column has a hierarchy", hint)
+            yield "only intervals have a width, and the column has a hierarchy", hint
         if self.max_width is not None and spec is not None and spec.has_open_ends:
             hint = "use max_level, or leave out bottom and top"
-            raise MisuseError("what is below `bottom` or from `top` on has no width", hint)
+            yield "what is below `bottom` or from `top` on has no width", hint
         if self.max_level is not None and spec is None:
-            raise MisuseError("a level needs a hierarchy", "add one, or use exact or max_width")
+            yield "a level needs a hierarchy", "add one, or use exact or max_width"
         if isinstance(self.max_level, str):
             periods = (spec.resolve().dates if spec else None) or ()
             if self.max_level not in periods:
                 hint = f"one of {', '.join(periods)}" if periods else "give its number, from 0"
-                raise MisuseError("the hierarchy has no level with that name", hint)
-        return self
+                yield "the hierarchy has no level with that name", hint

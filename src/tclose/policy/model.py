@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, JsonValue, PrivateAttr
 
-from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.numbers import Misuse, MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES
 from tclose.notebook import Displayable
 from tclose.policy.columns import COUNTING, ROLES, VALUE_OR_STAR, Column, Declared, HierarchySpec
@@ -133,11 +133,10 @@ class ReleaseSettings(Part):
         """Whether every cell is released either as it is or as a star."""
         return self.recoding == "suppress-cells"
 
-    @model_validator(mode="after")
-    def _refuse_leftover(self) -> ReleaseSettings:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Rows that come back into classes without ranges."""
         if self.leftover != "drop" and self.recoding != "local":
-            raise ValueError('leftover other than "drop" needs recoding = "local"')
-        return self
+            yield 'leftover other than "drop" needs recoding = "local"', ""
 
 
 Words = Annotated[str, Field(min_length=1)]
@@ -156,12 +155,11 @@ class ReleaseContext(Part):
     expert: Words | None = Field(None, description="who determined it, with their qualification")
     review_date: date | None = Field(None, description="when this must be reviewed")
 
-    @model_validator(mode="after")
-    def _refuse_unjustified(self) -> ReleaseContext:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """A risk that is accepted without a reason."""
         if self.threshold is not None and self.justification is None:
             hint = "state in `justification` why that risk is acceptable here"
-            raise MisuseError("a threshold needs its justification", hint)
-        return self
+            yield "a threshold needs its justification", hint
 
 
 def _refuse_no_quasi(columns: dict[str, Column]) -> dict[str, Column]:
@@ -347,140 +345,104 @@ class Policy(Displayable, Declared, PolicyRequirements):
             if not (self.columns[name].stated or self.columns[name].accept or name in joint)
         )
 
-    @model_validator(mode="after")
-    def _refuse_joint_twice(self) -> Policy:
-        seen = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
-        if len(set(seen)) < len(seen):
-            again = next(
-                joint
-                for joint in self.joint
-                if seen.count((frozenset(joint.columns), joint.distance)) > 1
-            )
-            columns = ", ".join(again.columns)
-            what = f"joint: two requirements are about {columns}, by the same distance"
-            raise MisuseError(what, "keep the one with the smaller t, which implies the other")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_masked(self) -> Policy:
-        spread = [name for name in self.sensitive if self.columns[name].masked == "spread"]
-        joint = {name for each in self.joint for name in each.columns}
-        if spread and (self.subject or joint & {*spread} or "knows_others" in self.adversaries):
-            what = f'masked = "spread" of {spread[0]!r} counts rows, each attribute by itself'
-            raise MisuseError(what, "leave out the subject, joint requirements and cross readings")
-        if self.search.masking != "none" and not spread:
-            what = "search.masking: no column says how masked values count"
-            raise MisuseError(what, 'say masked = "spread" at a sensitive column that has t')
-        if self.search.masking == "generalize":
-            bare = [name for name in spread if self.columns[name].hierarchy is None]
-            if bare:
-                what = f"search.masking: {bare[0]!r} has no hierarchy to generalize its values by"
-                raise MisuseError(what, 'give it one, or use masking = "hide"')
-        if self.search.masking != "none" and self.release.leftover not in ("drop", "root"):
-            raise ValueError("release.leftover: values are masked by the search already")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_household(self) -> Policy:
-        if self.household is not None and self.household not in self.identifiers:
-            what = f"household: {self.household!r} is not an identifier"
-            raise MisuseError(what, 'give the column that names households the role "identifier"')
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_taken_names(self) -> Policy:
-        taken = [name for name in self.added_columns if name in self.columns]
-        if taken:
-            raise ValueError(f"release.add: there is a column {taken[0]!r} already")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_equal_labels(self) -> Policy:
-        shown = [self.display(name) for name in self.columns]
-        if len(set(shown)) < len(shown):
-            again = next(label for label in shown if shown.count(label) > 1)
-            raise ValueError(f"two columns are called {again!r}: give them different labels")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_two_counts(self) -> Policy:
-        found = [(role, name) for role in COUNTING for name in self.with_role(role)]
-        if len(found) > 1:
-            columns = ", ".join(f"{name!r} ({role})" for role, name in found)
-            what = f"only one column may say what a row counts, and these do: {columns}"
-            raise MisuseError(what, 'make the others "insensitive" or "identifier"')
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_unknown_values(self) -> Policy:
-        unknown = [name for name, column in self.columns.items() if column.missing == "any"]
-        sensitive = [name for name in unknown if name in self.sensitive]
-        if self.subject is not None and sensitive:
-            raise MisuseError(
-                f"a missing value of {sensitive[0]!r} may not be any value where rows are counted "
-                f"by person ({self.subject!r})",
-                'say missing = "value" or "forbid" there',
-            )
-        if "knows_others" in self.adversaries and unknown:
-            raise ValueError(
-                f'readings: "cross" is not defined where missing {unknown[0]!r} may be any value'
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_searching_others(self) -> Policy:
-        for key in ("weights", "levels"):
-            wrong = [name for name in getattr(self.search, key) or {} if name not in self.quasi]
-            if wrong:
-                raise ValueError(f"search.{key}: {wrong[0]!r} is not a quasi-identifier")
-        target = self.search.target
-        if target is None:
-            return self
-        if target not in self.columns:
-            raise ValueError(f"search.target: the policy has no column {target!r}")
-        if (role := self.columns[target].role) not in ("sensitive", "insensitive"):
-            what = f"search.target: the release does not keep the {role} column {target!r} as it is"
-            raise MisuseError(what, "choose a sensitive or an insensitive column as target")
-        return self
-
     @property
     def limited(self) -> tuple[str, ...]:
         """The quasi-identifiers with a limit on generalization."""
         return tuple(name for name in self.quasi if self.columns[name].limits)
 
-    @model_validator(mode="after")
-    def _refuse_limited(self) -> Policy:
-        if self.release.suppresses_cells and any(each.n for each in self.columns.values()):
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Parts of the policy that do not go together."""
+        seen = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
+        for at, joint in enumerate(self.joint):
+            if seen.count(seen[at]) > 1:
+                columns = ", ".join(joint.columns)
+                what = f"joint: two requirements are about {columns}, by the same distance"
+                yield what, "keep the one with the smaller t, which implies the other"
+        spread = [name for name in self.sensitive if self.columns[name].masked == "spread"]
+        yield from self._find_misuses_of_masks(spread)
+        if self.household is not None and self.household not in self.identifiers:
+            what = f"household: {self.household!r} is not an identifier"
+            yield what, 'give the column that names households the role "identifier"'
+        for name in self.added_columns:
+            if name in self.columns:
+                yield f"release.add: there is a column {name!r} already", ""
+        shown = [self.display(name) for name in self.columns]
+        for label in shown:
+            if shown.count(label) > 1:
+                yield f"two columns are called {label!r}: give them different labels", ""
+        counts = [(role, name) for role in COUNTING for name in self.with_role(role)]
+        if len(counts) > 1:
+            columns = ", ".join(f"{name!r} ({role})" for role, name in counts)
+            what = f"only one column may say what a row counts, and these do: {columns}"
+            yield what, 'make the others "insensitive" or "identifier"'
+        yield from self._find_misuses_of_gaps()
+        yield from self._find_misuses_of_search()
+        yield from self._find_misuses_of_release()
+
+    def _find_misuses_of_masks(self, spread: list[str]) -> Iterator[Misuse]:
+        joint = {name for each in self.joint for name in each.columns}
+        if spread and (self.subject or joint & {*spread} or "knows_others" in self.adversaries):
+            what = f'masked = "spread" of {spread[0]!r} counts rows, each attribute by itself'
+            yield what, "leave out the subject, joint requirements and cross readings"
+        if self.search.masking == "none":
+            return
+        if not spread:
+            what = "search.masking: no column says how masked values count"
+            yield what, 'say masked = "spread" at a sensitive column that has t'
+        for name in spread if self.search.masking == "generalize" else ():
+            if self.columns[name].hierarchy is None:
+                what = f"search.masking: {name!r} has no hierarchy to generalize its values by"
+                yield what, 'give it one, or use masking = "hide"'
+        if self.release.leftover not in ("drop", "root"):
+            yield "release.leftover: values are masked by the search already", ""
+
+    def _find_misuses_of_gaps(self) -> Iterator[Misuse]:
+        for name, column in self.columns.items():
+            if column.missing != "any":
+                continue
+            if self.subject is not None and name in self.sensitive:
+                by = f"where rows are counted by person ({self.subject!r})"
+                what = f"a missing value of {name!r} may not be any value {by}"
+                yield what, 'say missing = "value" or "forbid" there'
+            if "knows_others" in self.adversaries:
+                where = f"where missing {name!r} may be any value"
+                yield f'readings: "cross" is not defined {where}', ""
+
+    def _find_misuses_of_search(self) -> Iterator[Misuse]:
+        for key in ("weights", "levels"):
+            for name in getattr(self.search, key) or {}:
+                if name not in self.quasi:
+                    yield f"search.{key}: {name!r} is not a quasi-identifier", ""
+        target = self.search.target
+        if target is not None and target not in self.columns:
+            yield f"search.target: the policy has no column {target!r}", ""
+        role = "" if target is None else self.columns[target].role
+        if role not in ("", "sensitive", "insensitive"):
+            what = f"search.target: the release does not keep the {role} column {target!r} as it is"
+            yield what, "choose a sensitive or an insensitive column as target"
+
+    def _find_misuses_of_release(self) -> Iterator[Misuse]:
+        release = self.release
+        if release.suppresses_cells and any(each.n for each in self.columns.values()):
             what = "release.recoding: no superset can be named for stars, which may be any value"
-            raise MisuseError(what, 'leave out `n`, or use recoding = "local"')
-        for name in self.limited if self.release.suppresses_cells else ():
+            yield what, 'leave out `n`, or use recoding = "local"'
+        for name in self.limited if release.suppresses_cells else ():
             if not self.columns[name].exact:
                 what = f"release.recoding: a cell of {name!r} is released as it is or not at all"
-                raise MisuseError(what, f"use exact, or leave {self.columns[name].limits[0]} out")
-        if self.limited and self.release.leftover == "root":
-            raise ValueError(
-                f'release.leftover: "root" generalizes {self.limited[0]!r} further than the policy '
-                "allows"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_leftover(self) -> Policy:
-        for name in self.sensitive if self.release.leftover in ("hide", "generalize") else ():
+                yield what, f"use exact, or leave {self.columns[name].limits[0]} out"
+        if self.limited and release.leftover == "root":
+            beyond = f'"root" generalizes {self.limited[0]!r} further than the policy allows'
+            yield f"release.leftover: {beyond}", ""
+        for name in self.sensitive if release.leftover in ("hide", "generalize") else ():
             column = self.columns[name]
-            if self.release.leftover == "hide":
+            if release.leftover == "hide":
                 if column.missing == "forbid":
-                    raise ValueError(
-                        f'release.leftover: "hide", but {name!r} forbids missing values'
-                    )
+                    yield f'release.leftover: "hide", but {name!r} forbids missing values', ""
                 continue
             judged = column.stated or any(name in joint.columns for joint in self.joint)
             if judged and (column.hierarchy is None or column.order is not None):
-                raise ValueError(f'release.leftover: "generalize" needs a hierarchy of {name!r}')
+                yield f'release.leftover: "generalize" needs a hierarchy of {name!r}', ""
             groups = [kind.name for kind in DISTANCES.values() if kind.knows_groups]
             if column.distance and column.distance.name not in groups:
-                raise ValueError(
-                    f'release.leftover: "generalize" needs a distance of {name!r} that knows '
-                    f"groups: {', '.join(groups)}"
-                )
-        return self
+                needed = f"a distance of {name!r} that knows groups: {', '.join(groups)}"
+                yield f'release.leftover: "generalize" needs {needed}', ""
