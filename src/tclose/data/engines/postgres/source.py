@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"
 OLD, NEW = "old", "new"
 ROW = "__tclose_row__"
-MOST_ARGUMENTS = 99
-"""PostgreSQL takes no more for a function."""
 Tables = dict[str, pa.Table]
 ASKS = re.compile(
     r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(select|with|values|table)\b", re.I | re.S
@@ -173,8 +171,8 @@ class PostgresSource(Spooling):
         )
         if not translation.is_shuffled:
             return f"{query} ORDER BY {ROW}"
-        texts = [f"CAST({quote_name(change.name)} AS VARCHAR)" for change in translation.changes]
-        return f"SELECT * FROM ({query}) AS r ORDER BY {_write_hash(texts)}"
+        # A whole row as text names each value unambiguously, and gaps as gaps.
+        return f"SELECT * FROM ({query}) AS {ROW} ORDER BY md5(CAST({ROW} AS text))"
 
     def _match(self, translation: Translation) -> str:
         """The SQL condition by which rows and cells match; missing values match each other."""
@@ -347,15 +345,3 @@ def _identity(link: PostgresLink) -> Any:
             "WHERE datname = current_database()"
         )
         return cursor.fetchone()
-
-
-def _write_hash(texts: Sequence[str]) -> str:
-    """The SQL expression by which rows are sorted: an unambiguous hash of some texts.
-
-    >>> _write_hash(["a"])
-    "md5(concat(coalesce(CAST(length(a) AS VARCHAR), '-'), ':', a))"
-    """
-    parts = [f"coalesce(CAST(length({text}) AS VARCHAR), '-'), ':', {text}" for text in texts]
-    most = MOST_ARGUMENTS // 3
-    some = (", ".join(parts[at : at + most]) for at in range(0, len(parts), most))
-    return f"md5({' || '.join(f'concat({each})' for each in some)})"
