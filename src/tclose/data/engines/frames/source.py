@@ -101,7 +101,8 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> Source:
     if (schema := lengthen_views(table.schema)) != table.schema:
         table = table.cast(schema)
     notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
-    if table.num_rows <= FEW and all(map(_is_plain, table.schema.types)):
+    plain = (pa.types.is_string(kind) or pa.types.is_integer(kind) for kind in table.schema.types)
+    if table.num_rows <= FEW and all(plain):
         return SmallFrame("frame", tuple(table.column_names), table, notes=notes)
     return open_arrow_table(table, notes)
 
@@ -120,10 +121,6 @@ def open_arrow_table(
 def rows_of(table: pa.Table) -> Rows:
     """The rows of a table in memory."""
     return Rows(table.schema, lambda: table.to_batches(BATCH))
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind))
 
 
 def _is_sound(data: Any) -> bool:

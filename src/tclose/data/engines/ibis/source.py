@@ -229,11 +229,7 @@ class IbisBackendSource(IbisSource, Spooling):
                     yield from _fetch(sent, schema)
                     return
                 with sent.to_pyarrow_batches(chunk_size=BATCH) as batches:
-                    for batch in batches:
-                        columns = [
-                            batch.column(at).cast(field.type) for at, field in enumerate(schema)
-                        ]
-                        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                    yield from (batch.cast(schema) for batch in batches)
 
         return schema, parts
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -25,6 +25,7 @@ from tclose.errors import DataError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 AT_ONCE = 8 << 20
 ROWS_PER_PART = 250_000
 """Rows of a file of a shuffled release, about."""
@@ -144,7 +145,7 @@ def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Tran
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            plain = cast_batch(batch, schema)
+            plain = cast_rows(batch, schema)
             arrays = [
                 made(name, plain.column(at)) if name in columns else batch.column(at)
                 for at, name in enumerate(schema.names)
@@ -230,16 +231,12 @@ def unpack(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     packs = map_batches(frame, pack, "part binary")
     for row in packs.toLocalIterator(prefetchPartitions=True):
         for batch in pa.ipc.open_stream(pa.py_buffer(row[0])):
-            yield cast_batch(batch, schema)
+            yield cast_rows(batch, schema)
 
 
-def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def cast_rows(rows: Rows, schema: pa.Schema) -> Rows:
     """The same rows with these types: moments in UTC, independent of the session's zone."""
-    columns = [
-        column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return rows.rename_columns(schema.names).cast(schema)
 
 
 def sum_partitions(frame: DataFrame) -> list[Sums]:
@@ -264,6 +261,6 @@ def write_lines(frame: DataFrame, delimiter: str) -> Any:
         text = CsvText(schema.names, delimiter)
         yield pa.record_batch({"value": [text.header]})
         for batch in batches:
-            yield pa.record_batch({"value": text.lines(cast_batch(batch, schema))})
+            yield pa.record_batch({"value": text.lines(cast_rows(batch, schema))})
 
     return map_batches(frame, work, "value string")

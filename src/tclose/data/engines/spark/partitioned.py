@@ -19,7 +19,7 @@ from pyspark.sql import types as kinds
 
 from tclose.arrays import Ints
 from tclose.data.engines.spark.frames import (
-    cast_batch,
+    cast_rows,
     explain_errors,
     get_column,
     map_batches,
@@ -104,7 +104,7 @@ class SparkCellStore(CellStore):
 
         def work_on(table: pa.Table) -> pa.Table:
             number = table.column(NUMBER)[0].as_py()
-            cells, report = work(_cast_table(table.drop_columns([NUMBER]), own))
+            cells, report = work(cast_rows(table.drop_columns([NUMBER]), own))
             rest = [None] * (cells.num_rows - 1)
             reports = pa.array([pickle.dumps(report), *rest], pa.binary())
             numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
@@ -128,7 +128,7 @@ class SparkCellStore(CellStore):
         def work(batches: Batches) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 raw = pa.Table.from_batches([batch])
-                yield from make(_cast_table(raw, schema), raw).to_batches()
+                yield from make(cast_rows(raw, schema), raw).to_batches()
 
         return map_batches(self.frame, work, kinds.StructType(fields))
 
@@ -150,7 +150,7 @@ def _collect_reports(
     """
 
     def work_on(table: pa.Table) -> pa.Table:
-        found = work(_cast_table(table.drop_columns([by]), schema))
+        found = work(cast_rows(table.drop_columns([by]), schema))
         report = pa.array([pickle.dumps(found)], pa.binary())
         return pa.table({by: table.column(by)[:1], REPORT: report})
 
@@ -173,11 +173,6 @@ def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: An
 def keep_on_disk(frame: DataFrame) -> Any:
     """A frame whose rows are kept on the workers' disks once they were computed."""
     return frame.persist(StorageLevel.DISK_ONLY)
-
-
-def _cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    batches = [cast_batch(batch, schema) for batch in table.to_batches()]
-    return pa.Table.from_batches(batches, schema)
 
 
 def _longs(names: Sequence[str]) -> list[Any]:
