@@ -86,12 +86,11 @@ def _quote(column: pa.Array) -> pa.Array:
     may_be = pc.match_substring_regex(texts, f"^'*[{MARKS}{SIGNS}]")
     if not pc.any(may_be).as_py():
         return column
-    written = [None if text is None else _quote_text(text) for text in texts.to_pylist()]
+    written = [
+        f"'{text}" if text is not None and (is_formula(text) or re.match(QUOTED, text)) else text
+        for text in texts.to_pylist()
+    ]
     return pa.array(written, pa.large_string()).cast(kind)
-
-
-def _quote_text(text: str) -> str:
-    return f"'{text}" if is_formula(text) or re.match(QUOTED, text) else text
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -118,8 +118,9 @@ def compare_distances() -> DistanceComparison:
 def _compare(kind: DistanceKind) -> DistanceProperties:
     two, three = (_number_values(kind, many) for many in (2, 3))
     near, apart, whole = PATIENTS if kind.name == "hierarchical" else SALARIES
-    values = _list_diseases() if kind.name == "hierarchical" else None
-    many = _make(kind, values) if values else _number_values(kind, len(whole))
+    many = _number_values(kind, len(whole))
+    if kind.name == "hierarchical":
+        many = _make(kind, _make_attribute(ILLNESSES, groups(DISEASES, "disease"), None))
     rare, common = (_measure(two, pair) for pair in (RARE, COMMON))
     lacking, back = (_measure(three, pair) for pair in (LACKING, LACKING[::-1]))
     alike, spread = (_measure(many, (part, whole)) for part in (near, apart))
@@ -160,10 +161,6 @@ def _number_values(kind: DistanceKind, many: int) -> Distance:
     if kind.name == "hierarchical":
         tree = build_tree([(label, "*") for label in labels], "number")
     return _make(kind, _make_attribute(labels, tree, numbers))
-
-
-def _list_diseases() -> Attribute:
-    return _make_attribute(ILLNESSES, groups(DISEASES, "disease"), None)
 
 
 def _make_attribute(

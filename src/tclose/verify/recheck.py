@@ -39,6 +39,7 @@ def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> 
     """Every line of a certificate against a fresh count of the file."""
     stated = certificate
     counted = "" if audit.bound.policy.subject is None else ", in persons"
+    has_several_files = stated.form is not None or stated.hashes.files is not None
     return (
         compare("sha256 of the file", stated.hashes.output, output_hash),
         *compare_policies(stated, audit.bound.policy),
@@ -49,7 +50,7 @@ def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> 
         *compare_requirements(stated.requirements, (each.record() for each in audit.requirements)),
         *compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),
         *_compare_notes(stated, None if audit.in_parts else audit.caveats),
-        *_refuse_several_files(stated),
+        *([Check("form", "several files", "one file", False)] if has_several_files else []),
         *list_uncounted(stated, audit.bound.policy, audit.rows),
     )
 
@@ -111,11 +112,6 @@ def _compare_notes(stated: Certificate, counted: Sequence[str] | None) -> Iterat
         words = f"{len(strange)} of them not found" if strange else "the same"
         confirmed = None if counted is None else not strange
         yield Check("notes", f"{len(stated.notes)}", words, confirmed)
-
-
-def _refuse_several_files(stated: Certificate) -> Iterator[Check]:
-    if stated.form is not None or stated.hashes.files is not None:
-        yield Check("form", "several files", "one file", False)
 
 
 def list_uncounted(stated: Certificate, policy: Policy, rows: int) -> Iterator[Check]:
