@@ -28,10 +28,11 @@ from tclose.errors import DataError, TooManyCells, UsageError
 from tclose.policy import Policy
 from tclose.search.curve import interleave_coordinates
 from tclose.search.merging import merge_fragments
+from tclose.verify.audit import audit_parts
 
 pytestmark = pytest.mark.slow
 
-PARTS = importlib.import_module("tclose.verify.audit")
+SUMMARY = importlib.import_module("tclose.data.summary")
 RULES: dict[str, Any] = {
     "k": 4,
     "columns": {
@@ -69,8 +70,7 @@ def people(rows: int, seed: int = 1) -> pa.Table:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PARTS, "PART_ROWS", 60)
-    monkeypatch.setattr(importlib.import_module("tclose.data.summary"), "PART_ROWS", 60)
+    monkeypatch.setattr(SUMMARY, "PART_ROWS", 60)
 
 
 def lines(audit: tclose.Audit) -> list[dict[str, Any]]:
@@ -114,8 +114,8 @@ def test_an_audit_by_parts_is_the_audit(rows: list[tuple[Any, ...]], parts: int)
     source = open_source(table)
     whole = summarize_table(Policy.model_validate(rules), source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PARTS, "PART_ROWS", max(1, len(rows) // parts))
-        found = PARTS.audit_parts(whole, source)
+        patch.setattr(SUMMARY, "PART_ROWS", max(1, len(rows) // parts))
+        found = audit_parts(whole, source)
     known = tclose.audit(table, rules)
     assert lines(found) == lines(known)
     mine = {one.title: one.to_json() for one in found.measured}

@@ -20,14 +20,12 @@ import pyarrow.compute as pc
 
 from tclose.data.encode.columns import NUMBER
 from tclose.data.encode.labels import find_first_day, is_label
-from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
+from tclose.data.source import ROWS, VALUES, CleanedColumn, Source, plain_values
 from tclose.errors import DataError, PolicyError, Problem, UsageError
 from tclose.plain import rows_text
 from tclose.policy.cleaning import ColumnCleaning
 from tclose.policy.model import Policy
 
-VALUES = 2_000_000
-"""Different values of a column that are taken into one place, however few cells are."""
 PLAIN = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
 """What amounts are written as once they are read."""
 types = pa.types
@@ -55,7 +53,7 @@ def apply_cleanings(source: Source, policy: Policy) -> Source:
 
 def _clean_column(source: Source, name: str, rule: ColumnCleaning) -> CleanedColumn | None:
     """The cleaned value of each distinct value of a column; None if its type needs no cleaning."""
-    counted = replace(source, max_cells=max(source.max_cells, VALUES)).group_within_limit([name])
+    counted = source.with_room().group_within_limit([name])
     if counted is None:
         what = f"more than {VALUES:,} different values, too many to clean"
         hint = "clean the table beforehand, or round or shorten them there"

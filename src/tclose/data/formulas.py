@@ -24,8 +24,6 @@ MARKS, SIGNS = "=@\t\r\n\uff1d\uff20", "+\uff0b\uff0d-"
 FORMULA = re.compile(rf"[{MARKS}]|[{SIGNS}](?!(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$)")
 """How they begin; numbers with a sign are none."""
 QUOTED = f"^'+[{MARKS}{SIGNS}]"
-VALUES = 2_000_000
-"""Different texts of a column that are looked through at most."""
 types = pa.types
 
 
@@ -123,7 +121,7 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
 
 def _unquote(source: Source, name: str) -> CleanedColumn | None:
     """The texts of a column without these apostrophes; None if it has none."""
-    table = replace(source, max_cells=max(source.max_cells, VALUES)).group([name])
+    table = source.with_room().group([name])
     raw = plain_values(table.column(name))
     quoted = pc.fill_null(pc.match_substring_regex(raw, QUOTED), False)
     rows = pc.sum(pc.filter(table.column(ROWS), quoted)).as_py()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -161,6 +161,8 @@ READ = 8_192
 PIECE = 16 << 20
 """Bytes that are looked at together at most, more or less: of long rows there are fewer."""
 NO_LIMIT = 2**62
+VALUES = 2_000_000
+"""Different values of a column that are taken into one place, however few cells are."""
 Spread = Callable[[PartWork], list[Any]]
 """Works on every part of what was counted once, in the order of the parts."""
 
@@ -397,6 +399,10 @@ class Source(ABC):
     def n_rows(self) -> int:
         """How many rows there are."""
         return int(sum(self.group(self.columns[:1]).column(ROWS).to_pylist()))
+
+    def with_room(self) -> Self:
+        """The same table, with room for all values of a column."""
+        return replace(self, max_cells=max(self.max_cells, VALUES))
 
     def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, FurtherColumn, find_columns, resolve_columns
-from tclose.data.cleaning import VALUES
 from tclose.data.encode.cells import (
     Cells,
     form_classes,
@@ -51,7 +50,7 @@ WHY = {
 LARGEST_WEIGHT = 2**50
 """What all rows may weigh together for searches to weigh them exactly."""
 PART_ROWS = 1_000_000
-"""Rows of a part, more or less, in which what rows count is added up."""
+"""Rows of a part, more or less, that is measured by itself."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,11 @@ class TableSummary:
     def n_rows(self) -> int:
         """How many rows the table has."""
         return int(next(iter(self.value_rows.values())).sum())
+
+    @property
+    def n_parts(self) -> int:
+        """In how many parts the table is measured."""
+        return max(1, -(-self.n_rows // PART_ROWS))
 
     def match_population(self, population: Source) -> Ints:
         """None: promises about a population cannot be judged in parts."""
@@ -209,14 +213,13 @@ def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> 
     """Counts all rows by value of each sensitive attribute, in parts: persons may be many."""
     numbers: Counts | None = None
     if role == "weight":
-        own, numbers = read_weights(replace(source, max_cells=max(source.max_cells, VALUES)), name)
+        own, numbers = read_weights(source.with_room(), name)
         count = partial(_weigh_values, summary, name, own, numbers)
     else:
         empty = source.stream().schema.field(name).type
         own = Dictionary(decode_column(pa.nulls(0, empty)), has_missing=True)
         count = partial(_count_persons, summary, name)
-    parts = max(1, -(-summary.n_rows // PART_ROWS))
-    split = source.split_cells([*summary.attributes, name], [name], parts)
+    split = source.split_cells([*summary.attributes, name], [name], summary.n_parts)
     found = split(count)
     lost = sum(lost for lost, _, _ in found)
     refuse_uncounted(role, name, lost)
@@ -300,9 +303,8 @@ def summarize_table(
         reasons.append('sensitive columns with masked = "spread"')
     _refuse(reasons)
     dictionaries, value_rows = {}, {}
-    roomy = replace(source, max_cells=max(source.max_cells, VALUES))
     for name in usable:
-        table = roomy.group([name])
+        table = source.with_room().group([name])
         dictionaries[name], code = Dictionary.encode(table.column(name), name)
         rows = table.column(ROWS).to_numpy().astype(np.int64)
         value_rows[name] = add_by_group(rows, code, dictionaries[name].known + 1)

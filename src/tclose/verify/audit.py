@@ -52,8 +52,6 @@ from tclose.verify.verdict import (
 )
 
 Progress = Callable[[str], None]
-PART_ROWS = 1_000_000
-"""Rows of a part, more or less."""
 VERDICTS = {
     True: "the promise holds",
     False: "THE PROMISE DOES NOT HOLD",
@@ -232,8 +230,7 @@ def audit_parts(
     progress: Progress = lambda step: None,
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
-    number = max(1, math.ceil(summary.n_rows / PART_ROWS))
-    split = source.split_cells(summary.kept_columns, summary.quasi, number)
+    split = source.split_cells(summary.kept_columns, summary.quasi, summary.n_parts)
 
     def run(work: Callable[..., Any], *given: object) -> list[Any]:
         return split(partial(work, summary, *given))

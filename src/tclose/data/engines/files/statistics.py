@@ -25,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.files.excel import TYPES
 from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import Connection, file_hash
 from tclose.data.io.packed import DENSE, RATIO
@@ -43,13 +44,6 @@ a copy each in memory."""
 KINDS: dict[type, str] = {
     bool: "whole", int: "whole", str: "text", datetime: "moment", date: "day", time: "time",
 }  # fmt: skip
-TYPES = {
-    frozenset({"whole"}): pa.int64(), frozenset({"number"}): pa.float64(),
-    frozenset({"whole", "number"}): pa.float64(), frozenset({"day"}): pa.date32(),
-    frozenset({"moment"}): pa.timestamp("us"), frozenset({"time"}): pa.time64("us"),
-    frozenset({"text"}): pa.string(), frozenset(): pa.string(),
-}  # fmt: skip
-"""The type of a column, from the kinds of values that it has."""
 
 Chunk = dict[str, list[Any]]
 

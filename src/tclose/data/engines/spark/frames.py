@@ -10,20 +10,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import functions, types
+from pyspark.sql import DataFrame, SparkSession, functions, types
 
 from tclose.data.io.counting import Batches, Sums, sum_hashes
 from tclose.data.io.files import CsvText
 from tclose.data.source import Translation
 from tclose.errors import DataError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 AT_ONCE = 8 << 20

@@ -9,12 +9,12 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import Window, functions
+from pyspark.sql import DataFrame, GroupedData, Window, functions
 from pyspark.sql import types as kinds
 
 from tclose.arrays import Ints
@@ -40,9 +40,6 @@ from tclose.data.source import (
     PartWork,
     Spread,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, GroupedData
 
 NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part__"
 

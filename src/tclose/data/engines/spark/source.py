@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import functions, types
+from pyspark.sql import DataFrame, functions, types
 
 from tclose.data.engines.spark import frames
 from tclose.data.engines.spark.frames import explain_errors, get_column
@@ -38,9 +38,6 @@ from tclose.data.source import (
     Translation,
 )
 from tclose.errors import DataError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
 """How many cells are taken to the driver where nothing is said, and at most."""
