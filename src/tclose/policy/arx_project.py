@@ -11,7 +11,7 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,36 +41,24 @@ DISTANCES = {
     "hierarchical ground-": "hierarchical",
 }
 NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
-OF = r" for attribute '(.*)'"
-CLOSENESS = re.compile(rf"{NUMBER}-closeness with ({'|'.join(DISTANCES)})distance{OF}", re.S)
 ANONYMITY = re.compile(r"(\d+)-anonymity")
-BY_COLUMN: tuple[tuple[re.Pattern[str], Callable[..., dict[str, Any]]], ...] = (
-    (
-        re.compile(rf"distinct-(\d+)-diversity{OF}", re.S),
-        lambda l: {"l": {"distinct": int(l)}},
-    ),
-    (
-        re.compile(rf"shannon-entropy-{NUMBER}-diversity{OF}", re.S),
-        lambda l: {"l": {"entropy": _shorten(l)}},
-    ),
-    (
-        re.compile(rf"recursive-\({NUMBER},(\d+)\)-diversity{OF}", re.S),
-        lambda c, l: {"l": {"recursive": {"c": _shorten(c), "l": int(l)}}},
-    ),
-    (
-        re.compile(rf"basic-{NUMBER}-likeness{OF}", re.S),
-        lambda beta: {"beta": {"basic": _shorten(beta)}},
-    ),
-    (
-        re.compile(rf"enhanced-{NUMBER}-likeness{OF}", re.S),
-        lambda beta: {"beta": {"enhanced": _shorten(beta)}},
-    ),
-    (
-        # ARX takes logarithms to base 2, and looks at the values that a class has.
-        re.compile(rf"{NUMBER}-disclosure privacy{OF}", re.S),
-        lambda delta: {"delta": {"max": _shorten(delta), "base": "2", "absent": "ignore"}},
-    ),
-)
+BY_COLUMN: dict[str, Callable[..., dict[str, Any]]] = {
+    rf"{NUMBER}-closeness with ({'|'.join(DISTANCES)})distance": lambda t, distance: {
+        "t": _shorten(t),
+        "distance": DISTANCES[distance],
+    },
+    r"distinct-(\d+)-diversity": lambda l: {"l": {"distinct": int(l)}},
+    rf"shannon-entropy-{NUMBER}-diversity": lambda l: {"l": {"entropy": _shorten(l)}},
+    rf"recursive-\({NUMBER},(\d+)\)-diversity": lambda c, l: {
+        "l": {"recursive": {"c": _shorten(c), "l": int(l)}}
+    },
+    rf"basic-{NUMBER}-likeness": lambda beta: {"beta": {"basic": _shorten(beta)}},
+    rf"enhanced-{NUMBER}-likeness": lambda beta: {"beta": {"enhanced": _shorten(beta)}},
+    # ARX takes logarithms to base 2, and looks at the values that a class has.
+    rf"{NUMBER}-disclosure privacy": lambda delta: {
+        "delta": {"max": _shorten(delta), "base": "2", "absent": "ignore"}
+    },
+}
 """ARX's texts for privacy models on a column, and the equivalent keys of a policy column."""
 IGNORED = ("Inclusion",)
 """Entries in ARX's list of models that have no meaning of their own."""
@@ -192,7 +180,7 @@ def _read_models(
         if found := ANONYMITY.fullmatch(text):
             project.policy = {"k": int(found[1]), **project.policy}
             continue
-        name, required = next(_translate(text), ("", {}))
+        name, required = _translate(text)
         if columns.get(name, {}).get("role") != "sensitive":
             project.notes.append(f"the privacy model {text!r}")
             continue
@@ -209,15 +197,13 @@ def _read_models(
             project.hierarchies.pop(str(file), None)
 
 
-def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the column that a privacy model is about, and the policy keys for it."""
-    if found := CLOSENESS.fullmatch(text):
-        t, distance, name = found.groups()
-        yield name, {"t": _shorten(t), "distance": DISTANCES[distance]}
-    for pattern, build in BY_COLUMN:
-        if found := pattern.fullmatch(text):
+def _translate(text: str) -> tuple[str, dict[str, Any]]:
+    """Returns the column that a privacy model is about, and the policy keys for it, if any."""
+    for pattern, build in BY_COLUMN.items():
+        if found := re.fullmatch(f"{pattern} for attribute '(.*)'", text, re.DOTALL):
             *numbers, name = found.groups()
-            yield name, build(*numbers)
+            return name, build(*numbers)
+    return "", {}
 
 
 def _shorten(text: str) -> float | int:
