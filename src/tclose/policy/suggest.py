@@ -4,81 +4,28 @@ from __future__ import annotations
 
 import math
 import re
+from configparser import ConfigParser
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import resources
 from unicodedata import normalize
 
 from tclose.plain import write_number
 from tclose.policy.cleaning import DecimalMark
 
 
-def _words(text: str, endings: str, *, alone: str = "-") -> re.Pattern[str]:
-    """Makes a pattern for words in a column name.
-
-    Words of up to three letters must match whole, longer ones as a beginning; `endings` match at
-    the end of a compound word, and words in `alone` only if they are the whole name.
-    """
-    parts = [word if len(word) > 3 else f"{word}(?=_|$)" for word in text.split()]
-    alone = "|".join(alone.split())
-    return re.compile(rf"(?:^|_)({'|'.join(parts)})|{_endings(endings)}|^({alone})$")
-
-
-def _endings(text: str) -> str:
-    """Makes a pattern for the last part of a compound word, perhaps in the plural."""
-    return rf"({'|'.join(text.split())})(?=(s|n|en)?(_|$))"
+def _read_pattern(role: str) -> re.Pattern[str]:
+    """Makes a pattern of the words in column names that suggest a role (`column_words.ini`)."""
+    listed = ConfigParser(interpolation=None)
+    listed.read_string((resources.files("tclose.policy") / "column_words.ini").read_text("utf-8"))
+    words, endings = (listed[role][key].split() for key in ("words", "endings"))
+    alone = listed[role].get("alone", "-").split()
+    parts = [word if len(word) > 3 else f"{word}(?=_|$)" for word in words]
+    ending = rf"({'|'.join(endings)})(?=(s|n|en)?(_|$))"  # perhaps in the plural
+    return re.compile(rf"(?:^|_)({'|'.join(parts)})|{ending}|^({'|'.join(alone)})$")
 
 
-# English, German, French, Spanish, Italian, Portuguese, Dutch.
-IDENTIFIER = _words(
-    "id ids uid guid uuid name names surname firstname lastname fullname forename patientname "
-    "patientid vorname nachname nom prenom nombre apellido cognome nome sobrenome naam voornaam "
-    "achternaam ssn nin nhs nir dni nif cpf bsn ahv email e_mail mail phone tel telef mobile handy "
-    "fax address adress direccion indirizzo endereco adres street strasse passport pasaporte "
-    "license licence iban account konto mrn patient_no student_no record record_no svnr patnr "
-    "fallnr fallnummer "
-    "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
-    "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung "
-    "teleph login passw codice_fiscale historia_clinica numero_secu vin plate "
-    "patient_nr patienten_nr patientennr pat_nr fall_nr no_patient nr_patient num_patient "
-    "numero_patient numero_de_patient no_dossier num_dossier numero_dossier numero_de_dossier ipp "
-    "nip nss no_secu num_secu identifiant matricule aktenzeichen versicherten_nr versichertennr "
-    "kvnr",
-    "name nummer number kennung anschrift adresse telefon naam",
-    alone="patient patients patientin person client kunde",
-)
-SENSITIVE = _words(
-    "diag disease illness condition icd dx drug medic hiv hba hb_a procedure surgery treatment "
-    "therap deceased death died mortal vital_status salary income wage earning cost bill charge "
-    "debt religio politic orientation crime convict offence offense test_result result score grade "
-    "stay los length_of_stay outcome price payment balance credit "
-    "krankheit erkrank befund gehalt lohn einkommen kosten betrag verstorben behandlung eingriff "
-    "medikament konfession maladie salaire revenu cout deces decede traitement enfermedad salario "
-    "sueldo coste costo fallecid tratamiento malattia stipendio reddito decedut doenca renda "
-    "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
-    "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
-    "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
-    "net_worth rating readmi sick union vote voting party partei bmi blood blutdruck glucose "
-    "glukose creatin kreatin tobacco claim gpa drg verweil liegedauer health(?!_?insur) disab "
-    "injur handicap behinder gesundheit "
-    "sante salud saude salute gezondheid fumeur tabac alcool grossesse enceinte vih montant impot "
-    "duree_sejour duree_de_sejour duree_du_sejour",
-    "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
-    "diagnostic krankheit erkrankung befund medikament behandlung therapie "
-    "therapy kosten einkommen gehalt operation symptom medikation",
-)
-QUASI = _words(
-    "age ages dob birth born sex gender zip zipcode postcode postal post city town county region "
-    "state country nation native race ethnic marital education school degree occupation job "
-    "profession employ workclass relation married child kids famil househ language height weight "
-    "admission admit discharge visit date year latitude longitude lat lon lng hours citizen "
-    "alter geburt geschlecht plz stadt ort gemeinde land bundesland kanton familienstand bildung "
-    "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
-    "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
-    "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
-    "department abteilung insur versicher kasse payer taille poids municip district commun bezirk "
-    "staatsang kinder etat_civil situation_fam ethnie geb_dat gebdat",
-    "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
-)
+IDENTIFIER, SENSITIVE, QUASI = map(_read_pattern, ("identifier", "sensitive", "quasi"))
 WEIGHT = re.compile(
     r"(^|_)(design|survey|sampl(e|ing)|analysis|final|expansion|population|replicate|person)_?w(eigh)?t"
     r"|(^|_)(p_?weight|wgt|fnlwgt|weighting|gewichtung|hochrechnung|ponderati|ponderaci|poids_sondage"
