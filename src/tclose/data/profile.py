@@ -152,7 +152,7 @@ def _profile(
         counted = {key: next(row) for key in query}
         low, high = counted.pop("low"), counted.pop("high")
         counts = {key: int(value or 0) for key, value in counted.items()}
-        known = source.n_rows - counts["missing"]
+        known = counts["known"] = source.n_rows - counts["missing"]
         least = MOSTLY * known if look.unread else known
         forms = (counts["first_form"], counts["second_form"])
         fits = [known > 0 and rows >= least for rows in forms]
@@ -160,7 +160,7 @@ def _profile(
         decimals = look.decimals if all(fits[: len(look.decimals)]) and not formats else ()
         is_code = counts["padded"] > 0 or CODE.search(look.words) is not None
         declared = values.types[look.name]
-        kind = _kind(declared, counts, known, formats, is_code=is_code)
+        kind = _kind(declared, counts, formats, is_code=is_code)
         has_span = kind == "number" and low is not None
         if kind == "text" and decimals:
             kind = "number"
@@ -224,12 +224,7 @@ def _query(look: Profile, weight: str, *, guess: bool) -> dict[str, str]:
 
 
 def _kind(
-    declared: str,
-    counts: Mapping[str, int],
-    known: int,
-    formats: Sequence[tuple[str, ...]],
-    *,
-    is_code: bool,
+    declared: str, counts: Mapping[str, int], formats: Sequence[tuple[str, ...]], *, is_code: bool
 ) -> str:
     """number, date, text, or code: digits of one length that are no amount, such as postcodes.
 
@@ -240,6 +235,7 @@ def _kind(
         return "date"
     if not declared.startswith(("VARCHAR", "ENUM")):
         return "text" if declared.startswith(("BOOLEAN", "UUID")) else "number"
+    known = counts["known"]
     if known == 0:
         return "text"
     if formats or counts["iso_dates"] == known:
