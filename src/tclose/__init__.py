@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from tclose.errors import Problem as Problem
     from tclose.errors import TcloseError as TcloseError
     from tclose.errors import UsageError as UsageError
-    from tclose.hierarchy import Hierarchy as Hierarchy
-    from tclose.policy import Column as Column
-    from tclose.policy import Policy as Policy
-    from tclose.policy import PolicyDraft as PolicyDraft
-    from tclose.recode import Plan as Plan
+    from tclose.hierarchy.tree import Hierarchy as Hierarchy
+    from tclose.policy.columns import Column as Column
+    from tclose.policy.draft import PolicyDraft as PolicyDraft
+    from tclose.policy.model import Policy as Policy
+    from tclose.recode.plan import Plan as Plan
     from tclose.release import Release as Release
     from tclose.search.by_construction.matrix import FragmentMatrix as FragmentMatrix
     from tclose.search.frontier.curves import Frontier as Frontier
@@ -80,9 +80,11 @@ else:
             "tclose.distance.comparison": ["DistanceComparison", "compare_distances"],
             "tclose.errors": "DataError HierarchyError InternalError PolicyError Problem "
             "TcloseError UsageError".split(),
-            "tclose.hierarchy": ["Hierarchy"],
-            "tclose.policy": ["Column", "Policy", "PolicyDraft"],
-            "tclose.recode": ["Plan"],
+            "tclose.hierarchy.tree": ["Hierarchy"],
+            "tclose.policy.columns": ["Column"],
+            "tclose.policy.draft": ["PolicyDraft"],
+            "tclose.policy.model": ["Policy"],
+            "tclose.recode.plan": ["Plan"],
             "tclose.release": ["Release"],
             "tclose.search.by_construction.matrix": ["FragmentMatrix"],
             "tclose.search.frontier.curves": ["Frontier"],

@@ -24,7 +24,7 @@ from tclose.notebook import Tabular
 from tclose.plain import classes_text, escape_controls, json_text, rows_text, share_text
 from tclose.policy.columns import HierarchySpec
 from tclose.policy.model import Policy
-from tclose.recode import SuppressedRows
+from tclose.recode.suppressed import SuppressedRows
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit
 

@@ -21,8 +21,9 @@ from tclose.dictionary import DataDictionary, describe_columns
 from tclose.errors import InternalError, UsageError
 from tclose.notebook import Displayable
 from tclose.plain import classes_text, join_lines, rows_text
-from tclose.recode import Plan, SuppressedRows
 from tclose.recode.insertion import Applied
+from tclose.recode.plan import Plan
+from tclose.recode.suppressed import SuppressedRows
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit, recount
 from tclose.verify.certificate import Certificate, SizesRecord

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tclose.distance import TreeMetric, equal, hierarchical, numeric, ordinal
+from tclose.distance.ground import TreeMetric, equal, hierarchical, numeric, ordinal
 
 
 @dataclass(frozen=True)

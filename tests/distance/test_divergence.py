@@ -13,17 +13,10 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from tclose.distance import (
-    Distance,
-    EarthMover,
-    Histogram,
-    JensenShannon,
-    KullbackLeibler,
-    Reference,
-    SmoothedJensenShannon,
-    equal,
-    ordinal,
-)
+from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
+from tclose.distance.emd import Distance, EarthMover, Reference
+from tclose.distance.ground import equal, ordinal
+from tclose.distance.histogram import Histogram
 from tclose.distance.numbers import LogDistances
 
 HAIR = Fraction(1, 10**40)

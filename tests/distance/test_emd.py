@@ -12,18 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from tclose.distance import (
-    EarthMover,
-    Histogram,
-    Metric,
-    Reference,
-    TreeMetric,
-    equal,
-    hierarchical,
-    matrix,
-    numeric,
-    ordinal,
-)
+from tclose.distance.emd import EarthMover, Reference
+from tclose.distance.ground import Metric, TreeMetric, equal, hierarchical, numeric, ordinal
+from tclose.distance.histogram import Histogram
+from tclose.distance.matrix import matrix
 
 
 def distance(metric: Metric, row: list[int], whole: list[int]) -> Fraction:

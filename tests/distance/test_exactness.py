@@ -14,21 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import (
-    EarthMover,
-    Histogram,
-    Ratios,
-    TreeMetric,
-    equal,
-    exact,
-    matrix,
-    numeric,
-    ordinal,
-)
-from tclose.distance.emd import Reference, TreeWork
-from tclose.distance.numbers import decimal_of, find_sign, to_integers
+from tclose.distance.emd import EarthMover, Reference, TreeWork
+from tclose.distance.ground import TreeMetric, equal, numeric, ordinal
+from tclose.distance.histogram import Histogram
+from tclose.distance.matrix import matrix
+from tclose.distance.numbers import Ratios, decimal_of, find_sign, to_integers
 from tclose.distance.transport import find_cheapest_flow
 from tclose.kernels.classes.histograms import Transport
+from tclose.plain import exact
 
 HAIR = Fraction(1, 10**80)
 

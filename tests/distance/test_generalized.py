@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import EarthMover, Histogram, hierarchical
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import hierarchical
+from tclose.distance.histogram import Histogram
 
 PARENT = [6, 6, 6, 7, 7, 8, 8, 9, 9, -1]
 HEIGHT = [0, 0, 0, 0, 0, 0, 1, 1, 2, 3]

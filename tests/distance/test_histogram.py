@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.distance import Histogram
+from tclose.distance.histogram import Histogram
 
 TABLES = st.integers(1, 5).flatmap(
     lambda width: st.lists(

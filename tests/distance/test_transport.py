@@ -11,17 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import (
-    EarthMover,
-    Histogram,
-    Metric,
-    Move,
-    TreeMetric,
-    actions,
-    matrix,
-    ordinal,
-    transport,
-)
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import Metric, TreeMetric, ordinal
+from tclose.distance.histogram import Histogram
+from tclose.distance.matrix import matrix
+from tclose.distance.transport import Move, actions, transport
 
 
 def distance(metric: Metric, row: list[int], whole: list[int]) -> Fraction | None:

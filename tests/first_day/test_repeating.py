@@ -14,7 +14,7 @@ import pytest
 from typer.testing import Result
 
 import tclose
-from tclose.recode import Plan
+from tclose.recode.plan import Plan
 from tclose.search import METHODS
 
 RULES: dict[str, Any] = {

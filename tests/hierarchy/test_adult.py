@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose.hierarchy import read, write
+from tclose.hierarchy.arx import read, write
 
 LEVELS = {
     "age": 5,

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy import Hierarchy, read, write
+from tclose.hierarchy.arx import read, write
+from tclose.hierarchy.tree import Hierarchy
 
 LABELS = st.text(st.sampled_from(list("ab;,\"'\n\r \t*é∞\ufeff")), min_size=1, max_size=4).filter(
     lambda text: text.strip()

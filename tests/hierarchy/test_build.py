@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy import Hierarchy, cuts, dates, groups, intervals, prefixes
-from tclose.hierarchy.build import read_number
+from tclose.hierarchy.build import cuts, dates, groups, intervals, prefixes, read_number
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import write_number
 
 DECIMALS = st.decimals(-1000, 1000, places=2).map(str)

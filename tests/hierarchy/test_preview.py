@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy import Hierarchy, intervals, preview
+from tclose.hierarchy.build import intervals
+from tclose.hierarchy.preview import preview
+from tclose.hierarchy.tree import Hierarchy
 
 
 def test_a_large_group_shows_a_few_members_and_counts_the_rest() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 
 RAGGED = [["cat", "pet", "animal", "*"], ["oak", "*"], ["cow", "animal", "*"]]
 

@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from tclose.distance.registry import DISTANCES
-from tclose.policy import Policy, parse_policy
 from tclose.policy.columns import ROLES, SYNONYMS, Column, role_of
-from tclose.policy.load import list_parts
+from tclose.policy.load import list_parts, parse_policy
+from tclose.policy.model import Policy
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -14,8 +14,11 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.distance import EarthMover, Histogram, hierarchical, ordinal
-from tclose.hierarchy import Hierarchy, build
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import hierarchical, ordinal
+from tclose.distance.histogram import Histogram
+from tclose.hierarchy import build
+from tclose.hierarchy.tree import Hierarchy
 
 F = Fraction
 

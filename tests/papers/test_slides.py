@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import tclose
-from tclose.distance import ordinal
+from tclose.distance.ground import ordinal
 
 F = Fraction
 

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.distance import EarthMover, Histogram, ordinal
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import ordinal
+from tclose.distance.histogram import Histogram
 
 F = Fraction
 P, Q, R = (3, 1, 6), (4, 0, 6), (1, 7, 2)

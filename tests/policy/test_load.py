@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose import Policy, PolicyError
-from tclose.policy import load_policy, parse_policy
 from tclose.policy.columns import SYNONYMS
+from tclose.policy.load import load_policy, parse_policy
 
 MINIMAL = {"zip": "quasi"}
 

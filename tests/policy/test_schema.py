@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tclose.policy import parse_policy, policy_schema
 from tclose.policy.columns import COUNTING, SYNONYMS
+from tclose.policy.load import parse_policy, policy_schema
 from tclose.sample.folder import HOSPITAL_POLICY
 
 SCHEMA = policy_schema()

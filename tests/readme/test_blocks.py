@@ -23,7 +23,7 @@ from typer.main import get_command
 from tclose.cli import app
 from tclose.data.binding import bind
 from tclose.data.opening import open_source
-from tclose.policy import Policy
+from tclose.policy.model import Policy
 from tclose.report.render.printing import BROWSERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ import pytest
 
 import tclose
 from tclose.errors import TcloseError
-from tclose.recode import Pseudonyms
+from tclose.recode.rewrite import Pseudonyms
 
 ROWS = 12
 ILLS = ["flu", "ulcer", "cough"] * 4

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import UsageError
-from tclose.recode import Plan
+from tclose.recode.plan import Plan
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,8 @@ import tclose
 from tclose.cli import app
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
-from tclose.recode import Plan, recode_outcome
+from tclose.recode.plan import Plan
+from tclose.recode.recoding import recode_outcome
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.problem import number_classes
 

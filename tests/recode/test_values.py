@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tclose.data.encode.labels import cover_test, covers_missing, read_set
-from tclose.recode import Plan, build_plan, recode_outcome, write_values
-from tclose.recode.values import quote_member
+from tclose.recode.plan import Plan, build_plan
+from tclose.recode.recoding import recode_outcome
+from tclose.recode.values import quote_member, write_values
 from tclose.search import Outcome
 from tclose.utility.loss import code_quasi
 from tclose.workflows.inputs import check

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from tclose.data.encode.cells import Cells, form_classes
 from tclose.data.encode.columns import Dictionary, make_attribute
-from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, SmoothedJensenShannon
-from tclose.hierarchy import groups
-from tclose.policy import Column
+from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
+from tclose.distance.emd import EarthMover
+from tclose.hierarchy.build import groups
+from tclose.policy.columns import Column
 from tclose.requirements.belief.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
 from tclose.requirements.classes import Classes

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import EarthMover, equal
-from tclose.hierarchy import groups
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import equal
+from tclose.hierarchy.build import groups
 from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
 from tclose.requirements.closeness.joint import JointCloseness
 from tclose.requirements.closeness.nt_closeness import NTCloseness

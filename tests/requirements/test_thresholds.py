@@ -13,15 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.distance import (
-    EarthMover,
-    JensenShannon,
-    KullbackLeibler,
-    SmoothedJensenShannon,
-    matrix,
-    ordinal,
-)
-from tclose.hierarchy import groups
+from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import ordinal
+from tclose.distance.matrix import matrix
+from tclose.hierarchy.build import groups
 from tclose.requirements.belief.beta_likeness import EnhancedBetaLikeness
 from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
 from tclose.requirements.closeness.nt_closeness import NTCloseness

@@ -10,7 +10,7 @@ import pytest
 
 from tclose.errors import DataError, UsageError
 from tclose.hierarchy import arx
-from tclose.policy import load_policy
+from tclose.policy.load import load_policy
 from tclose.sample import (
     HOSPITAL_POLICY,
     HOSPITAL_SCHEMA,

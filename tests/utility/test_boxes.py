@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.coverage import find_covered, read_boxes
 from tclose.data.encode.labels import covers_missing
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 
 NUMBERS = ["3", "5", "7", "10", "12.5", "40"]
 WORDS = ["cat", "cow", "dog", "oak", "(missing)", "a, b"]

@@ -16,7 +16,7 @@ import tclose
 from tclose.data.io.paths import Reading
 from tclose.data.io.records import VersionedRecord
 from tclose.errors import UsageError
-from tclose.recode import Plan
+from tclose.recode.plan import Plan
 from tclose.verify.certificate import Certificate
 from tclose.verify.recheck import recheck
 

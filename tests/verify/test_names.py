@@ -13,7 +13,7 @@ from typer.testing import Result
 
 import tclose
 from tclose.plain import json_hash
-from tclose.recode import Pseudonyms
+from tclose.recode.rewrite import Pseudonyms
 
 Run = Callable[..., Result]
 TABLE = pa.table(

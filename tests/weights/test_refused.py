@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import tclose
 from tclose.cli import app
 from tclose.errors import PolicyError, UsageError
-from tclose.policy import parse_policy
+from tclose.policy.load import parse_policy
 
 COLUMNS = {"q": "quasi", "s": "sensitive"}
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import TcloseError
-from tclose.recode import recode_and_repair, recode_outcome
-from tclose.recode.recoding import find_failing_cells
+from tclose.recode.recoding import find_failing_cells, recode_and_repair, recode_outcome
 from tclose.search import Outcome, problem_of
 from tclose.search.merging import merge_refused
 from tclose.search.registry import METHODS

@@ -15,7 +15,7 @@ from typer.testing import Result
 
 import tclose
 from tclose.errors import TcloseError, UsageError
-from tclose.recode import Plan
+from tclose.recode.plan import Plan
 from tclose.workflows.release import task
 
 TABLE = pa.table({"age": list(range(20, 32)), "ill": ["flu", "ulcer", "cough"] * 4})

@@ -22,7 +22,7 @@ from typer.testing import Result
 import tclose
 from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
-from tclose.recode import recode_outcome
+from tclose.recode.recoding import recode_outcome
 from tclose.search import Budget, Outcome
 from tclose.search.problem import number_classes
 from tclose.workflows.inputs import AS_FOUND

@@ -25,7 +25,7 @@ from tclose import Reading
 from tclose.data.opening import open_source
 from tclose.data.summary import summarize_table
 from tclose.errors import DataError, TooManyCells, UsageError
-from tclose.policy import Policy
+from tclose.policy.model import Policy
 from tclose.search.curve import interleave_coordinates
 from tclose.search.merging import merge_fragments
 from tclose.verify.audit import audit_parts

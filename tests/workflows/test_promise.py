@@ -16,8 +16,8 @@ from tclose import Reading
 from tclose.data.io.counting import file_hash
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
-from tclose.recode import Plan
 from tclose.recode.insertion import Applied
+from tclose.recode.plan import Plan
 from tclose.verify.recheck import recheck
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from tclose.arrays import Flags, Floats, Ints
 from tclose.attacks.finding import Finding, Number, rank_worst, report_classes
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.distance import Histogram
+from tclose.distance.histogram import Histogram
 from tclose.distance.registry import Attribute
 from tclose.plain import classes_text, rows_text
 from tclose.requirements.classes import Classes, Tally, find_largest

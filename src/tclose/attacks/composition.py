@@ -23,8 +23,7 @@ from tclose.attacks.finding import Finding, Number, rank_worst
 from tclose.data.alignment import LinkedRows, translate_codes
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import bin_codes
-from tclose.distance import Histogram
-from tclose.distance.histogram import count_pairs, group_codes
+from tclose.distance.histogram import Histogram, count_pairs, group_codes
 from tclose.kernels.classes.histograms import combine_beliefs
 from tclose.plain import rows_text
 

@@ -25,7 +25,7 @@ from tclose.data.encode.coverage import read_boxes
 from tclose.data.opening import open_source
 from tclose.distance.registry import Attribute
 from tclose.errors import TcloseError, UsageError, nearest
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.notebook import Drawable, Tabular
 from tclose.plain import classes_text, exact, join_lines, rows_text, share_text
 

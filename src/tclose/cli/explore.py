@@ -46,7 +46,7 @@ def frontier(
     --methods, --method A,B: Search methods, each with a curve; see `tclose methods`.
     """
     from tclose.data.io.files import write_text
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
     from tclose.report.render.saving import choose_file, refuse_report, save_document
 

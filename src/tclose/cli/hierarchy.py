@@ -12,7 +12,7 @@ from tclose.data.io.paths import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from tclose.hierarchy import Hierarchy
+    from tclose.hierarchy.tree import Hierarchy
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
@@ -64,7 +64,7 @@ def preview_command(
     FILE: A table (with --column), or a hierarchy file (leaf first, root last).
     --column, -c COLUMN: The column of the table.
     """
-    from tclose.hierarchy import preview
+    from tclose.hierarchy.preview import preview
 
     console.echo(preview(_hierarchy(file, policy, column, builder, reading)))
 
@@ -103,8 +103,8 @@ def builtin_command(
     NAME: Name of the hierarchy. Default: list all.
     --output, -o CSV: A file for the whole hierarchy.
     """
-    from tclose.hierarchy import preview
     from tclose.hierarchy.builtin import describe_builtin, list_builtins
+    from tclose.hierarchy.preview import preview
 
     if name is None:
         if output is not None:

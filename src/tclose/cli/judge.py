@@ -15,7 +15,7 @@ from tclose.data.io.paths import Reading
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:
-    from tclose.policy import Policy
+    from tclose.policy.model import Policy
     from tclose.report.document import Part
     from tclose.verify.audit import Audit
     from tclose.verify.forms import Recount

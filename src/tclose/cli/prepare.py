@@ -232,7 +232,7 @@ def schema(
 
         console.print_json(Plan.json_schema())
     else:
-        from tclose.policy import policy_schema
+        from tclose.policy.load import policy_schema
 
         console.print_json(policy_schema())
 
@@ -260,7 +260,7 @@ def check(
     POLICY: The policy (TOML or JSON).
     FILE: The table it is meant for.
     """
-    from tclose.policy import load_policy
+    from tclose.policy.load import load_policy
 
     notes: tuple[str, ...] = ()
     if file is None:

@@ -69,7 +69,7 @@ def anonymize(
     --fallback: Search under a stricter promise if the one in the policy cannot be proved.
     --polish/--no-polish: Whether to improve the result of the published method.
     """
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_release
 
@@ -215,7 +215,7 @@ def apply(
 
     PLAN: The plan of a release.
     """
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
     from tclose.report.summaries import summarize_release
 
     made = Plan.load(plan)

@@ -41,9 +41,9 @@ from tclose.errors import (
     UsageError,
     nearest,
 )
-from tclose.hierarchy import Hierarchy, arx, build
+from tclose.hierarchy import arx, build
 from tclose.hierarchy.builtin import find_builtin
-from tclose.hierarchy.tree import locate
+from tclose.hierarchy.tree import Hierarchy, locate
 from tclose.plain import classes_text, escape_controls, json_hash, rows_text, write_number
 from tclose.policy.columns import Column, HierarchySpec
 from tclose.policy.model import Policy

@@ -30,7 +30,7 @@ from tclose.data.source import ROWS, Rows, Source, decode_column
 from tclose.distance.histogram import Counts, add_by_group, group_codes
 from tclose.distance.registry import Attribute
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.model import Policy
 from tclose.requirements import state_requirements
 from tclose.requirements.persons import Persons

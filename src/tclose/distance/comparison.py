@@ -23,8 +23,8 @@ from tclose.distance.ground import DistanceKind
 from tclose.distance.histogram import Histogram
 from tclose.distance.matrix import matrix
 from tclose.distance.registry import DISTANCES, Attribute
-from tclose.hierarchy import Hierarchy, groups
-from tclose.hierarchy.build import build_tree
+from tclose.hierarchy.build import build_tree, groups
+from tclose.hierarchy.tree import Hierarchy
 from tclose.notebook import Tabular
 from tclose.plain import to_plain
 

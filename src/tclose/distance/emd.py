@@ -58,7 +58,7 @@ class EarthMover(Distance):
     """Earth mover's distance over a ground metric.
 
     >>> from fractions import Fraction
-    >>> from tclose.distance import ordinal
+    >>> from tclose.distance.ground import ordinal
     >>> salaries = Histogram.from_dense([[1, 1, 1, 0, 0, 0, 0, 0, 0]])
     >>> distance = EarthMover(ordinal(9)).of(salaries, np.ones(9, dtype=np.int64))
     >>> distance.exact(0), distance.within(Fraction(3, 8)), distance.within(Fraction(374, 1000))

@@ -54,7 +54,7 @@ class TreeMetric:
     `length[node]` is the length of the edge to its parent; a path of length `diameter` has distance
     1.
 
-    >>> from tclose.distance import ordinal
+    >>> from tclose.distance.ground import ordinal
     >>> metric = ordinal(4)
     >>> metric.between(0, 3), metric.between(1, 2)
     (Fraction(1, 1), Fraction(1, 3))

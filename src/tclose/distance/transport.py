@@ -38,7 +38,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
     is passed up, so no edge is crossed both ways and each carries exactly |P(below) − Q(below)|,
     the least possible. Along an order this is the matching from left to right.
 
-    >>> from tclose.distance import ordinal
+    >>> from tclose.distance.ground import ordinal
     >>> for move in transport(ordinal(4), np.array([1, 0, 1, 0]), np.array([1, 1, 1, 1])):
     ...     print(move.source, move.target, move.mass, move.cost)
     0 1 1/4 1/12
@@ -61,7 +61,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
 def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move, ...]:
     """Returns what crosses each edge of the tree, as moves between nodes; outer edges first.
 
-    >>> from tclose.distance import ordinal
+    >>> from tclose.distance.ground import ordinal
     >>> [str(a.mass) for a in actions(ordinal(3), np.array([2, 0, 0]), np.array([1, 1, 1]))]
     ['2/3', '1/3']
     """

@@ -3,12 +3,3 @@
 Labels are text. Level 0 is the value itself; levels grow towards the root. Errors name the column,
 the line and the level, never a label, because labels are values of the table.
 """
-
-from tclose.hierarchy.arx import read, write
-from tclose.hierarchy.build import cuts, dates, groups, intervals, prefixes
-from tclose.hierarchy.preview import preview
-from tclose.hierarchy.tree import Hierarchy
-
-__all__ = [
-    "Hierarchy", "cuts", "dates", "groups", "intervals", "prefixes", "preview", "read", "write",
-]  # fmt: skip

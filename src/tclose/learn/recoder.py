@@ -15,10 +15,10 @@ from tclose.data.encode.cells import RowIndex, count_cells, form_classes
 from tclose.data.encode.columns import NUMBER, Dictionary
 from tclose.data.encode.labels import ANYTHING, MASK
 from tclose.data.opening import open_source
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.model import Policy
-from tclose.recode import Plan
 from tclose.recode.assignment import PlanAssignment, assign_classes
+from tclose.recode.plan import Plan
 from tclose.recode.values import LabelWriter
 from tclose.utility.loss import code_quasi
 from tclose.verify.audit import Audit

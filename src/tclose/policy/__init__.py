@@ -4,14 +4,3 @@
 - `load`  reads TOML or JSON, reports every problem at once, and gives the JSON Schema for editors
 - `draft` writes a commented first policy, of what `suggest` makes of the columns of a table
 """
-
-from tclose.distance.registry import DistanceSpec
-from tclose.policy.columns import Column, HierarchySpec
-from tclose.policy.draft import PolicyDraft
-from tclose.policy.load import load_policy, parse_policy, policy_schema
-from tclose.policy.model import Policy, ReleaseSettings, SearchSettings
-
-__all__ = [
-    "Column", "DistanceSpec", "HierarchySpec", "Policy", "PolicyDraft", "ReleaseSettings",
-    "SearchSettings", "load_policy", "parse_policy", "policy_schema",
-]  # fmt: skip

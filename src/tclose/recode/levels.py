@@ -17,7 +17,7 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import ANYTHING
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.recode.number_line import NumberLine, find_position, find_unit, interval_ends
 from tclose.recode.shapes import extend_hierarchy
 from tclose.recode.values import Recoding, Released, write_interval

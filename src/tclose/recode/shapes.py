@@ -20,7 +20,7 @@ from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import ANYTHING, covers_missing, read_interval, read_set
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.columns import HierarchySpec
 from tclose.recode.number_line import NumberLine
 from tclose.recode.values import Released, write_interval, write_set

@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 
 from tclose.data.encode.labels import PERIOD, read_interval, read_set
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 
 IN_WORDS = {
     "interval": "an interval",

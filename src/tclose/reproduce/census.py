@@ -19,7 +19,7 @@ from tclose.data.binding import BoundTable, bind
 from tclose.data.opening import open_source
 from tclose.data.source import Source
 from tclose.errors import DataError, InternalError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.load import parse_policy
 from tclose.reproduce import paper
 from tclose.reproduce.paper import PaperMeasure, anonymity

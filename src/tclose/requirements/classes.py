@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.arrays import Flags, Floats, Ints
-from tclose.distance import Histogram
-from tclose.distance.histogram import Counts, add_by_group, group_codes, list_run_places
+from tclose.distance.histogram import Counts, Histogram, add_by_group, group_codes, list_run_places
 from tclose.distance.registry import Attribute
 from tclose.errors import UsageError
 from tclose.requirements.persons import Persons

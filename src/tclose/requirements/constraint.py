@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tclose.arrays import Ints
-from tclose.distance import TreeMetric
+from tclose.distance.ground import TreeMetric
 from tclose.requirements.classes import Classes
 from tclose.requirements.persons import Persons
 

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from tclose.arrays import Ints
-from tclose.distance import Histogram
-from tclose.distance.histogram import group_codes
+from tclose.distance.histogram import Histogram, group_codes
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from tclose.arrays import Flags, Floats, Ints
-from tclose.distance import Distances
 from tclose.distance.histogram import Counts
-from tclose.distance.numbers import Part
+from tclose.distance.numbers import Distances, Part
 from tclose.distance.registry import DISTANCES, Attribute, DistanceSpec
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.requirements.classes import Classes, Tally
 from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.constraint import AttributePool, Compiled

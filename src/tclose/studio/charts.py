@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.arrays import Floats
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import share_text
 from tclose.report.charts.axes import Axis
 from tclose.report.charts.colours import BLUE, INK, RULE, SKY, SOFT

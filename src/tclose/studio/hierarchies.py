@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tclose.errors import UsageError
-from tclose.hierarchy import Hierarchy, arx, preview
+from tclose.hierarchy import arx
+from tclose.hierarchy.preview import preview
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.load import parse_toml
 from tclose.policy.suggest import Profile, suggest_hierarchy
 from tclose.studio.project import Raw, to_plain_values

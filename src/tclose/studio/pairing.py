@@ -10,7 +10,7 @@ import numpy as np
 from tclose.arrays import Ints
 from tclose.data.alignment import Alignment, encode_rows, locate_rows
 from tclose.distance.histogram import group_codes
-from tclose.recode import Plan
+from tclose.recode.plan import Plan
 from tclose.release import Release
 from tclose.studio.project import Run
 from tclose.verify.audit import Audit

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import exact
 from tclose.studio.project import Raw
 from tclose.studio.table import ColumnCounts, show_value

@@ -20,7 +20,7 @@ from tclose.data.opening import open_source
 from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.errors import DataError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.cleaning import ColumnCleaning
 from tclose.policy.columns import HierarchySpec
 from tclose.policy.draft import draft

@@ -27,7 +27,7 @@ from tclose.data.encode.columns import NUMBER
 from tclose.data.encode.limits import GeneralizationLimit, refuse_limit
 from tclose.distance.histogram import Counts, add_by_group
 from tclose.errors import PolicyError, Problem
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 
 Kind = Literal["interval", "tree", "set"]
 LARGEST_GRID = 16_000_000

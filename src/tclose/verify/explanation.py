@@ -13,9 +13,11 @@ import numpy as np
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import split_evenly
-from tclose.distance import EarthMover, Metric, Move, TreeMetric, actions, transport
+from tclose.distance.emd import EarthMover
+from tclose.distance.ground import Metric, TreeMetric
 from tclose.distance.histogram import Counts, whole
 from tclose.distance.registry import Attribute
+from tclose.distance.transport import Move, actions, transport
 from tclose.errors import UsageError, nearest
 from tclose.notebook import Drawable, Tabular
 from tclose.plain import join_lines, rows_text

@@ -19,7 +19,7 @@ from tclose.data.encode.labels import (
     unit_of,
 )
 from tclose.data.io.records import SupersetRecord
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.requirements.closeness.supersets import NOTHING, ClassExtents, ColumnExtent, Supersets
 
 Labels = Sequence[str | None]

@@ -16,7 +16,9 @@ from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
 from tclose.plain import rows_text
-from tclose.recode import Plan, mask_recoding, recode_and_repair
+from tclose.recode.plan import Plan
+from tclose.recode.recoding import recode_and_repair
+from tclose.recode.suppressed import mask_recoding
 from tclose.release import Release
 from tclose.search import Budget, Outcome, Progress
 from tclose.search.feasibility import foresee_bare_columns, foresee_one_class

@@ -9,8 +9,8 @@ from typing import Any
 from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.errors import UsageError
 from tclose.plain import rows_text
-from tclose.recode import Plan, insert_cells
-from tclose.recode.plan import find_changed_hierarchies
+from tclose.recode.insertion import insert_cells
+from tclose.recode.plan import Plan, find_changed_hierarchies
 from tclose.release import Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
 from tclose.workflows.release.publish import Job, Targets, confirm, publish

@@ -18,7 +18,7 @@ from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
-from tclose.policy import Column
+from tclose.policy.columns import Column
 from tclose.verify.audit import Audit, audit_bound
 from tclose.workflows.inputs import PolicyLike, Progress, open_table, require_policy
 

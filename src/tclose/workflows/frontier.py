@@ -14,8 +14,10 @@ from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.opening import open_source
 from tclose.errors import UsageError, nearest
 from tclose.notebook import show_progress
-from tclose.recode import Plan, Pseudonyms, Rewriter, recode_outcome
 from tclose.recode.assignment import recall_classes
+from tclose.recode.plan import Plan
+from tclose.recode.recoding import recode_outcome
+from tclose.recode.rewrite import Pseudonyms, Rewriter
 from tclose.recode.values import count_released
 from tclose.search import Budget, Outcome, Progress, SearchProblem, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place

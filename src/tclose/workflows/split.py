@@ -26,8 +26,8 @@ from tclose.data.source import Source
 from tclose.errors import InternalError, UsageError, nearest
 from tclose.notebook import show_progress
 from tclose.plain import join_lines
-from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
+from tclose.recode.rewrite import Pseudonyms
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy import IN_TURN, Groups, Sets, form_groups
 from tclose.search.feasibility import refuse_infeasible

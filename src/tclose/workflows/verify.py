@@ -31,7 +31,7 @@ from tclose.workflows.inputs import (
 
 if TYPE_CHECKING:
     from tclose.policy.model import Policy
-    from tclose.recode import Plan
+    from tclose.recode.plan import Plan
 
 
 @show_progress

@@ -16,7 +16,7 @@ from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
 from tclose.data.io.paths import Address
 from tclose.data.opening import open_source
 from tclose.errors import DataError
-from tclose.policy import load_policy
+from tclose.policy.load import load_policy
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks
 

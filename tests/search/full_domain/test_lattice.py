@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.errors import UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.model import Policy
 from tclose.search import Budget, SearchProblem, problem_of
 from tclose.search.full_domain.lattice import (

@@ -24,7 +24,7 @@ from tclose.data.source import decode_column
 from tclose.distance.numbers import to_integers
 from tclose.distance.registry import Attribute, DeclaredReference
 from tclose.errors import DataError, HierarchyError, UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import LONGEST, exact
 from tclose.policy.columns import Column
 from tclose.requirements.closeness.t_closeness import refuse_shares

@@ -33,7 +33,7 @@ from tclose.data.encode.labels import (
     unit_of,
 )
 from tclose.distance.histogram import Counts, add_by_group
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.kernels.classes.boxes import BoxGrid, ClassBoxes
 from tclose.requirements.classes import Classes
 

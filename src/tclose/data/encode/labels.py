@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tclose.data.encode.columns import MISSING, UNIT, days_of
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import exact
 
 ANYTHING = "*"

@@ -12,7 +12,7 @@ from tclose.arrays import Ints
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import ANYTHING, INTERVAL, SET, read_interval
 from tclose.errors import Problem
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.columns import Column, read_width
 
 

@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tclose.arrays import Flags
-from tclose.distance import Ratios
-from tclose.distance.numbers import Number, compare_each, decimal_of, must
+from tclose.distance.numbers import Number, Ratios, compare_each, decimal_of, must
 from tclose.requirements.classes import Tally, find_largest
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import AttributeRequirement, Scores, SeveralKinds

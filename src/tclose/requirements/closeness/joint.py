@@ -15,8 +15,10 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from tclose.arrays import Ints
-from tclose.distance import Distance, EarthMover, Metric, equal, matrix
+from tclose.distance.emd import Distance, EarthMover
+from tclose.distance.ground import Metric, equal
 from tclose.distance.histogram import group_codes
+from tclose.distance.matrix import matrix
 from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
 from tclose.requirements.classes import Classes

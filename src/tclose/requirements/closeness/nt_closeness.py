@@ -18,11 +18,12 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.arrays import Flags, Ints
-from tclose.distance import Distances, Reference
+from tclose.distance.emd import Reference
 from tclose.distance.histogram import group_codes
+from tclose.distance.numbers import Distances
 from tclose.distance.registry import Attribute
 from tclose.errors import PolicyError, Problem, UsageError
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 from tclose.plain import classes_text
 from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.supersets import Supersets

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tclose.arrays import Flags, Ints
-from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.tree import Hierarchy
 
 NOTHING = 2**62
 """The lowest rank of a class whose only value is a missing one; its highest rank is −1."""

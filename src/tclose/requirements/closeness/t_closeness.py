@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from tclose.distance import Distance
+from tclose.distance.emd import Distance
 from tclose.distance.histogram import whole
 from tclose.distance.numbers import MisuseError, Number, Part
 from tclose.distance.registry import DISTANCES, DIVERGENCES, Attribute, DeclaredReference

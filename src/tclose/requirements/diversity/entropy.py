@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from tclose.arrays import Flags, Floats
-from tclose.distance import Histogram
+from tclose.distance.histogram import Histogram
 from tclose.distance.numbers import Number, compare_each, decimal_of, is_product_one, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Ratios
+from tclose.distance.numbers import Ratios
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import AttributeRequirement, Scores

@@ -9,9 +9,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from tclose.distance import Histogram, Ratios
-from tclose.distance.histogram import add_by_group
-from tclose.distance.numbers import Number, Part, must
+from tclose.distance.histogram import Histogram, add_by_group
+from tclose.distance.numbers import Number, Part, Ratios, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import AttributeRequirement, Scores, write_number

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from tclose.arrays import Ints
-from tclose.distance import Distance
+from tclose.distance.emd import Distance
 from tclose.distance.histogram import group_codes, whole
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DeclaredReference

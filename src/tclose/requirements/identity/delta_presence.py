@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 from pydantic import model_validator
 
-from tclose.distance import Ratios
-from tclose.distance.numbers import Number, Part
+from tclose.distance.numbers import Number, Part, Ratios
 from tclose.errors import UsageError
 from tclose.requirements.classes import Classes
 from tclose.requirements.identity.k_map import PopulationRequirement

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from tclose.errors import TcloseError, UsageError
-from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.builtin import list_builtins
+from tclose.hierarchy.tree import Hierarchy
 from tclose.policy.columns import COUNTING, Column
 from tclose.policy.load import build_part
 from tclose.studio.charts import draw_distance, draw_order

@@ -17,8 +17,8 @@ from tclose.arrays import Flags, Ints
 from tclose.data.source import FRAGMENT, ROWS, CellStore, PartResult  # fmt: skip
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
-from tclose.recode import Pseudonyms, recode_outcome
-from tclose.recode.rewrite import TranslatedRows, translate
+from tclose.recode.recoding import recode_outcome
+from tclose.recode.rewrite import Pseudonyms, TranslatedRows, translate
 from tclose.requirements import failing_classes
 from tclose.requirements.classes import partition_cells
 from tclose.search import Budget, Progress, method_named, problem_of

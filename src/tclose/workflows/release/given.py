@@ -35,10 +35,10 @@ from tclose.data.summary import TableSummary
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.plain import rows_text
-from tclose.recode import Pseudonyms, Recoding
 from tclose.recode.levels import recode_by_levels
 from tclose.recode.recoding import build_released_table
-from tclose.recode.values import Released
+from tclose.recode.rewrite import Pseudonyms
+from tclose.recode.values import Recoding, Released
 from tclose.requirements import failing_classes, state_requirements
 from tclose.requirements.classes import Classes
 from tclose.search import Budget, Outcome

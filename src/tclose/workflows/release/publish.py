@@ -32,7 +32,8 @@ from tclose.data.recognize import describe_exposed, describe_repeated_people, sa
 from tclose.data.source import Source, write_out
 from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Plan, Pseudonyms, Rewriter
+from tclose.recode.plan import Plan
+from tclose.recode.rewrite import Pseudonyms, Rewriter
 from tclose.release import Release
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats_of_values

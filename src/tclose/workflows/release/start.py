@@ -10,8 +10,8 @@ import numpy as np
 from tclose.data.binding import BoundTable
 from tclose.errors import UsageError
 from tclose.plain import rows_text
-from tclose.recode import Plan
 from tclose.recode.assignment import recall_classes
+from tclose.recode.plan import Plan
 from tclose.search import Budget, Method, Outcome, SearchProblem
 from tclose.search.outcome import Clock, finalize
 from tclose.search.problem import number_classes

@@ -19,18 +19,11 @@ from tclose.data.binding import BoundTable, bind, hash_hierarchy
 from tclose.data.encode.cells import Cells
 from tclose.data.io.counting import file_hash
 from tclose.errors import UsageError
-from tclose.recode import (
-    Plan,
-    Provenance,
-    Pseudonyms,
-    Recoding,
-    Rewriter,
-    SuppressedRows,
-    build_plan,
-    treat_suppressed,
-)
 from tclose.recode.division import choose_most_equal, divide_equal_rows
-from tclose.recode.rewrite import ReleasedRows
+from tclose.recode.plan import Plan, Provenance, build_plan
+from tclose.recode.rewrite import Pseudonyms, ReleasedRows, Rewriter
+from tclose.recode.suppressed import SuppressedRows, treat_suppressed
+from tclose.recode.values import Recoding
 from tclose.search import Budget, Method, Outcome, SearchProblem, method_named, problem_of
 from tclose.search.feasibility import refuse_infeasible
 from tclose.search.local_search.level_masking import mask_levels
