@@ -247,6 +247,7 @@ can be at most 2 classes',)
 
 def _parse(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:
     checked: Policy | None
+    problems: list[Problem]
     if isinstance(policy, Policy):
         checked, problems = policy, []
     elif isinstance(policy, Mapping):
