@@ -352,6 +352,7 @@ class Policy(Displayable, Declared, PolicyRequirements):
 
     def find_misuses(self) -> Iterator[Misuse]:
         """Parts of the policy that do not go together."""
+        yield from super().find_misuses()
         seen = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
         for at, joint in enumerate(self.joint):
             if seen.count(seen[at]) > 1:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tclose.arrays import Flags, Floats, Ints
 from tclose.distance.histogram import Counts
-from tclose.distance.numbers import Distances, Part
+from tclose.distance.numbers import Distances, Misuse, Part
 from tclose.distance.registry import DISTANCES, Attribute, DistanceSpec
 from tclose.hierarchy.tree import Hierarchy
 from tclose.requirements.classes import Classes, Tally
@@ -40,11 +40,11 @@ class StatingPart(Part):
         """The requirements that are stated here."""
         return [kind for kind in self.requirements if kind.find_statement(self) is not None]
 
-    @model_validator(mode="after")
-    def _refuse_misuse(self) -> StatingPart:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """What the requirements that are stated here find wrong with their statements."""
+        yield from super().find_misuses()
         for kind in self.stated:
-            kind.refuse_misuse(self, kind.find_statement(self))
-        return self
+            yield from kind.find_misuses(self, kind.find_statement(self))
 
 
 class ColumnPart(StatingPart):
@@ -54,13 +54,13 @@ class ColumnPart(StatingPart):
     missing: Literal["value", "forbid", "any"] = "value"
     distance: DistanceSpec | None = None
 
-    @model_validator(mode="after")
-    def _refuse_others(self) -> ColumnPart:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Requirements on a column that is not sensitive."""
+        yield from super().find_misuses()
         keys = list(dict.fromkeys(kind.key for kind in self.stated))
         keys += ["distance"] if self.distance is not None else []
         if keys and self.role != "sensitive":
-            raise ValueError(f"{', '.join(keys)}: only a sensitive column can have these keys")
-        return self
+            yield f"{', '.join(keys)}: only a sensitive column can have these keys", ""
 
 
 class PolicyPart(StatingPart):
@@ -117,12 +117,11 @@ Table = StatedTable[Any]
 class SeveralKinds(Part):
     """A key with several kinds below it, at least one of which must be given."""
 
-    @model_validator(mode="after")
-    def _refuse_none(self) -> SeveralKinds:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """No kind at all."""
         if not self.model_fields_set:
             kinds = list(type(self).model_fields)
-            raise ValueError(f"name a kind: {', '.join(kinds[:-1])} or {kinds[-1]}")
-        return self
+            yield f"name a kind: {', '.join(kinds[:-1])} or {kinds[-1]}", ""
 
 
 @dataclass(frozen=True)
@@ -345,8 +344,9 @@ class Requirement:
         return None if stated == () else stated
 
     @classmethod
-    def refuse_misuse(cls, part: Any, stated: Any) -> None:
-        """Raises ValueError if what a policy, or a column of it, states makes no sense."""
+    def find_misuses(cls, part: Any, stated: Any) -> Iterator[Misuse]:
+        """Yields what makes no sense in what a policy, or a column of it, states."""
+        yield from ()
 
     @classmethod
     def read_statement(cls, stated: Statement) -> dict[str, Any]:

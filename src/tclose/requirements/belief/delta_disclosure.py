@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tclose.distance.numbers import Number, Part, compare_each, decimal_of, must
+from tclose.distance.numbers import Misuse, Number, Part, compare_each, decimal_of, must
 from tclose.requirements.belief.beta_likeness import measure_gains
 from tclose.requirements.classes import Tally, find_largest
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
@@ -104,11 +105,11 @@ class DeltaDisclosure(AttributeRequirement):
         return (Constraint(ConstraintKind.BAND, at, spread=spread, absent=lax),)
 
     @classmethod
-    def refuse_misuse(cls, part: ColumnPart, stated: Delta) -> None:
-        """Raises ValueError for absent = "ignore" with missing = "any".
+    def find_misuses(cls, part: ColumnPart, stated: Delta) -> Iterator[Misuse]:
+        """Yields absent = "ignore" with missing = "any".
 
         Ignoring absent values is not monotone, so trying each completion would not find the worst
         one.
         """
         if part.missing == "any" and stated.absent == "ignore":
-            raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')
+            yield 'delta with absent = "ignore" is not defined where missing = "any"', ""

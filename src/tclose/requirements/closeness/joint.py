@@ -19,7 +19,7 @@ from tclose.distance.emd import Distance, EarthMover
 from tclose.distance.ground import Metric, equal
 from tclose.distance.histogram import group_codes
 from tclose.distance.matrix import matrix
-from tclose.distance.numbers import Number, Part, must
+from tclose.distance.numbers import Misuse, Number, Part, must
 from tclose.errors import UsageError
 from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.t_closeness import choose_ground
@@ -113,12 +113,11 @@ class JointCloseness(Requirement):
         return (Constraint(ConstraintKind.EMD, at, limit, equal(len(tuples))),)
 
     @classmethod
-    def refuse_misuse(cls, part: PolicyPart, stated: tuple[Joint, ...]) -> None:
-        """Raises ValueError if a column is not sensitive."""
-        for joint in stated:
-            wrong = [name for name in joint.columns if name not in part.sensitive]
-            if wrong:
-                raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
+    def find_misuses(cls, part: PolicyPart, stated: tuple[Joint, ...]) -> Iterator[Misuse]:
+        """Yields columns that are not sensitive."""
+        for name in (name for joint in stated for name in joint.columns):
+            if name not in part.sensitive:
+                yield f"joint: {name!r} is not a sensitive column of this policy", ""
 
     @classmethod
     def from_policy(cls, stated: tuple[Joint, ...], table: Table) -> Iterator[Requirement]:

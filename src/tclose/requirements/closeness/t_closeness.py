@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tclose.distance.emd import Distance
 from tclose.distance.histogram import whole
-from tclose.distance.numbers import MisuseError, Number, Part
+from tclose.distance.numbers import Misuse, MisuseError, Number, Part
 from tclose.distance.registry import DISTANCES, DIVERGENCES, Attribute, DeclaredReference
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
@@ -44,15 +44,13 @@ class ReferenceSpec(Part):
         None, description="CSV of values and their counts or shares; relative to the policy"
     )
 
-    @model_validator(mode="after")
-    def _refuse_several(self) -> ReferenceSpec:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """No reference or several, and shares that are no distribution."""
         if sum(part is not None for part in (self.name, self.shares, self.file)) != 1:
-            what = "give one reference"
             hint = '"table", "uniform", { shares = { flu = 0.3, … } } or { file = "register.csv" }'
-            raise MisuseError(what, hint)
+            yield "give one reference", hint
         if self.shares is not None:
             refuse_shares(self.shares)
-        return self
 
 
 def refuse_shares(shares: Mapping[str, Fraction]) -> None:
@@ -76,14 +74,14 @@ class ClosenessField(ColumnPart):
         """Whether classes are compared with something other than the table."""
         return self.reference is not None and self.reference.name != "table"
 
-    @model_validator(mode="after")
-    def _refuse_reference(self) -> ClosenessField:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """A reference to which no closeness is required, or closeness to something else."""
+        yield from super().find_misuses()
         if self.declares_reference and self.t is None:
-            raise MisuseError("a reference needs t", "say how close to it classes must be")
+            yield "a reference needs t", "say how close to it classes must be"
         if self.declares_reference and self.n is not None:
             what = "(n, t)-closeness is closeness to a group of the table, not to a reference"
-            raise MisuseError(what, "leave out `n` or `reference`")
-        return self
+            yield what, "leave out `n` or `reference`"
 
 
 @dataclass(frozen=True)
@@ -101,14 +99,15 @@ class Closeness(AttributeRequirement):
         return self.measure_by.name
 
     @classmethod
-    def refuse_misuse(cls, part: ClosenessField, stated: Statement) -> None:
-        """Raises an error for n without t, or for a t above the largest possible distance."""
+    def find_misuses(cls, part: ClosenessField, stated: Statement) -> Iterator[Misuse]:
+        """Yields n without t, or a t above the largest possible distance."""
         if part.t is None:
-            raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
+            yield "n needs t: (n, t)-closeness is t-closeness to a group of n rows", ""
+            return
         unbounded = part.distance is not None and not DISTANCES[part.distance.name].bounded
         if part.t < 0 or (part.t > 1 and not unbounded):
             hint = "0 allows no difference from the table, 1 allows any; such as t = 0.2"
-            raise MisuseError("t must lie in [0, 1]", hint)
+            yield "t must lie in [0, 1]", hint
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from math import comb
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tclose.arrays import Ints
 from tclose.distance.emd import Distance
 from tclose.distance.histogram import group_codes, whole
-from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.numbers import Misuse, Number, Part, must
 from tclose.distance.registry import DeclaredReference
 from tclose.requirements.classes import Classes
 from tclose.requirements.constraint import AttributePool, Compiled
@@ -49,15 +49,14 @@ class Combination(Part):
         None, description="largest distance from the table of rows that agree in these columns"
     )
 
-    @model_validator(mode="after")
-    def _refuse_unclear(self) -> Combination:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Combinations that are not said, or require nothing."""
         if (self.size is None) == (self.columns is None):
-            raise MisuseError("say which combinations", "either `size = 2` or `columns = [ … ]`")
+            yield "say which combinations", "either `size = 2` or `columns = [ … ]`"
         if self.k is None and self.t is None:
-            raise MisuseError("the combination requires nothing", "give k, t or both")
+            yield "the combination requires nothing", "give k, t or both"
         if self.columns is not None and len(set(self.columns)) < len(self.columns):
-            raise ValueError("a column is named twice")
-        return self
+            yield "a column is named twice", ""
 
     @property
     def words(self) -> str:
@@ -147,27 +146,26 @@ class CombinationRequirement(Requirement):
         return () if self.implied else None
 
     @classmethod
-    def refuse_misuse(cls, part: PolicyPart, stated: tuple[Combination, ...]) -> None:
-        """Raises ValueError if columns are not quasi-identifiers, or combinations are too many."""
+    def find_misuses(cls, part: PolicyPart, stated: tuple[Combination, ...]) -> Iterator[Misuse]:
+        """Yields columns that are not quasi-identifiers, and combinations that are too many."""
+        known = len(part.quasi)
         for each in stated:
-            wrong = [name for name in each.columns or () if name not in part.quasi]
-            if wrong:
-                raise ValueError(f"combinations: {wrong[0]!r} is not a quasi-identifier")
-            if each.size is not None and each.size > len(part.quasi):
-                raise ValueError(
-                    f"combinations: there are {len(part.quasi)} quasi-identifiers, not {each.size}"
-                )
-            if each.size is not None and comb(len(part.quasi), each.size) > MOST_COMBINATIONS:
-                raise ValueError(f"combinations: more than {MOST_COMBINATIONS:,} of that size")
+            for name in each.columns or ():
+                if name not in part.quasi:
+                    yield f"combinations: {name!r} is not a quasi-identifier", ""
+            if each.size is not None and each.size > known:
+                yield f"combinations: there are {known} quasi-identifiers, not {each.size}", ""
+            if each.size is not None and comb(known, each.size) > MOST_COMBINATIONS:
+                yield f"combinations: more than {MOST_COMBINATIONS:,} of that size", ""
             if each.t is not None and not part.sensitive:
-                raise ValueError("combinations: t is about sensitive columns, and there is none")
-        unknown = [name for name, column in part.columns.items() if column.missing == "any"]
-        if unknown:
-            what = f"combinations: not defined where a missing value of {unknown[0]!r} may be any"
-            raise MisuseError(what, 'say missing = "value"')
+                yield "combinations: t is about sensitive columns, and there is none", ""
+        for name, column in part.columns.items():
+            if column.missing == "any":
+                what = f"combinations: not defined where a missing value of {name!r} may be any"
+                yield what, 'say missing = "value"'
         said = [each.words for each in stated]
         if len(set(said)) < len(said):
-            raise ValueError("combinations: the same combinations are named twice")
+            yield "combinations: the same combinations are named twice", ""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from pydantic import model_validator
 
-from tclose.distance.numbers import Number, Part, Ratios
+from tclose.distance.numbers import Misuse, Number, Part, Ratios
 from tclose.errors import UsageError
 from tclose.requirements.classes import Classes
 from tclose.requirements.identity.k_map import PopulationRequirement
@@ -27,11 +27,10 @@ class Presence(Part):
     min: Number = Fraction(0)
     max: Number = Fraction(1)
 
-    @model_validator(mode="after")
-    def _refuse_reversed(self) -> Presence:
+    def find_misuses(self) -> Iterator[Misuse]:
+        """Ends that are no probabilities, or change places."""
         if not 0 <= self.min <= self.max <= 1:
-            raise ValueError("needs 0 ≤ min ≤ max ≤ 1")
-        return self
+            yield "needs 0 ≤ min ≤ max ≤ 1", ""
 
 
 @dataclass(frozen=True)
