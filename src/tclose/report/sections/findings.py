@@ -130,6 +130,7 @@ def make_attacks_section(subject: Subject) -> Section:
         parts.append(_tabulate_findings(found, subject))
     elif all(finding.attack in RISKS for finding in quiet):
         parts.append(Paragraph("No attack was tried.", "note"))
+        quiet = []
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
