@@ -11,6 +11,7 @@ import pytest
 import tclose
 from tclose.attacks import minimality
 from tclose.errors import DataError, UsageError
+from tclose.report.sections.findings import rate_severity
 from tclose.report.summaries import summarize_attacks
 
 RULES: dict[str, Any] = {"k": 2, "columns": {"zip": "quasi", "ill": "sensitive"}}
@@ -402,3 +403,15 @@ def test_nothing_is_ruled_out_where_the_class_tells_it() -> None:
     assert (
         sentence(rows[:2]) == "Every class has only one value of ill, so none has to be ruled out."
     )
+
+
+def test_homogeneity_is_rated_by_what_the_whole_table_reveals() -> None:
+    """Ten classes without fraud, in a table of hardly any fraud, are no alarm; one of fraud is."""
+    quasi = [f"z{at // 10}" for at in range(200)]
+    usual = ["ok"] * 195 + ["fraud"] * 5
+    found = finding(tclose.attack(pa.table({"zip": quasi, "ill": usual}), RULES), "homogeneity")
+    assert found.affected == 190 and "only the whole table is 97.5% sure of it" in found.sentence
+    assert rate_severity(found) == "low"
+    planted = ["ok"] * 190 + ["fraud"] * 10
+    found = finding(tclose.attack(pa.table({"zip": quasi, "ill": planted}), RULES), "homogeneity")
+    assert "5.0% to 95.0% sure of it" in found.sentence and rate_severity(found) == "high"

@@ -96,15 +96,14 @@ def test_errors_are_missing_and_said_to_be(tmp_path: Path) -> None:
     assert source.group(["x"]).num_rows == 2 and "2 cells hold errors" in source.notes[0]
 
 
-def test_blank_rows_between_others_are_rows_and_told(tmp_path: Path) -> None:
+def test_blank_rows_between_others_are_no_people(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", [], ["age", "ill"], [1, "a"], [], [2, "b"], [None, None])
     source = open_source(path)
-    assert source.n_rows == 3
-    blank = "1 blank row counts as people without values: delete what only separates others"
-    assert source.notes == (blank,)
+    assert source.n_rows == 2
+    assert source.notes == ("1 blank row between others left out",)
     rows = source.stream()
     found = pa.Table.from_batches(list(rows.batches()), rows.schema).to_pylist()
-    assert found == [{"age": 1, "ill": "a"}, {"age": None, "ill": None}, {"age": 2, "ill": "b"}]
+    assert found == [{"age": 1, "ill": "a"}, {"age": 2, "ill": "b"}]
 
 
 @pytest.mark.parametrize("missing", [0, 1, 3], ids=["first", "between", "last"])

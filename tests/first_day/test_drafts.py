@@ -734,3 +734,22 @@ def test_confirming_says_which_columns_got_the_t_and_what_is_not_protected(
     assert "no column is sensitive" not in shown.output
     policy.write_text('k = 3\n[columns]\nage = "quasi?"\n')
     assert "no column is sensitive" in run("policy", "confirm", "p.toml").output
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("Personalnr.", "identifier"), ("Schwerbehindert", "sensitive"), ("Stadium", "sensitive"),
+     ("bullied", "sensitive"), ("fraud_flag", "sensitive"), ("Geb.", "quasi")],
+)  # fmt: skip
+def test_names_of_payrolls_registries_and_surveys_are_known(name: str, role: str) -> None:
+    found = suggest(Profile(name, "date" if name == "Geb." else "text", 400, 3, 0))
+    assert found.role == role and "nothing is known" not in found.reason
+
+
+def test_rows_without_any_value_are_mentioned_in_a_draft(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age;ill\n" + "30;flu\n;\n31;\n" * 3, encoding="utf-8")
+    (note,) = tclose.draft_policy(path).notes
+    assert note.startswith("every column lacks a value in 3 rows or more")
+    path.write_text("age;ill\n30;flu\n31;\n", encoding="utf-8")
+    assert tclose.draft_policy(path).notes == ()

@@ -401,7 +401,7 @@ def test_no_value_is_in_what_leaves_the_house(
 
 RISK = (
     "k-anonymity", "at least 4", "at most 0.4", "closeness", "prosecutor", "homogeneity", "attack",
-    "skewness", "smallest class", "threshold", "one in eleven", "risk", "of the limit",
+    "skewness", "smallest class", "threshold", "one in eleven", "risk",
 )  # fmt: skip
 
 

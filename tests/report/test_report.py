@@ -395,3 +395,21 @@ def test_a_report_names_what_classes_are_compared_with(
     assert f"{required} required" in text
     assert f"is as close to that of {whole} as promised" in text
     assert f"Rows by how far their class is from {whole}: s" in text
+
+
+def test_attacks_that_were_left_out_are_not_said_to_have_found_nothing(case: Any) -> None:
+    found = tclose.verify(case.release.path, case.policy)
+    document = tclose.audit_report(found, kind="verify", attacks=False)
+    text = re.sub(r"\s+", " ", write_plain_text(document))
+    assert "Attacks: not tried" in text and "No attack was tried." in text
+    assert "nothing found" not in text and "found nothing" not in text
+
+
+def test_the_first_card_gives_values_beside_what_was_required(case: Any) -> None:
+    """A share of a limit, 42 % where 12 rows look alike and 5 are enough, says the opposite."""
+    document = case.verified("external")
+    (cards,) = [part for part in document.section("glance").parts if isinstance(part, Cards)]
+    facts = {fact.name: fact.value for fact in cards.entries[0].facts}
+    (crowd,) = [v for v in case.release.audit.requirements if v.requirement == "k-anonymity"]
+    assert facts["Being one of many"] == f"{crowd.achieved_text}, at least {crowd.required}"
+    assert all(", at most " in value for name, value in facts.items() if "Closeness" in name)

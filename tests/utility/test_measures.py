@@ -309,3 +309,15 @@ def test_generalized_postcodes_are_no_numbers() -> None:
     assert result["squares"].overall is None and "no quasi-identifier" in result["squares"].note
     assert result["loss"].overall == pytest.approx(1 / 3)
     assert result["entropy"].overall == pytest.approx(1 / 2)
+
+
+def test_a_missing_value_that_stays_missing_loses_nothing_in_a_hierarchy() -> None:
+    """It has no leaf below it, and counted as −1 of the leaves but one."""
+    dates = {"role": "quasi", "hierarchy": {"dates": ["month", "year"]}}
+    policy = {"k": 2, "columns": {"died": dates, "ill": {"role": "sensitive", "t": 1}}}
+    died = [None] * 8 + ["2020-01-03", "2020-01-09", "2021-05-02", "2021-05-04"]
+    table = pa.table({"died": died, "ill": ["a", "b"] * 6})
+    release = tclose.anonymize(table, policy, method="mondrian")
+    result = tclose.measure(original=table, release=release, policy=policy, queries=0)
+    assert result["loss"].overall == pytest.approx(release.loss.overall)
+    assert result["loss"].columns["died"] == pytest.approx(4 / 12 * 1 / 3)

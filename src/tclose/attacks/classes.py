@@ -33,6 +33,10 @@ PART = 4
 USUAL_K = 5
 
 
+SHARE_BEFORE = "least share in the table"
+"""A number of homogeneity: how sure of a value the whole table makes an attacker, at least."""
+
+
 def attack_attribute(release: BoundTable, attribute: str) -> Iterator[Finding]:
     """Yields the findings of all attacks on one sensitive attribute that need only the release."""
     classes, alpha = release.classes, release.policy.columns[attribute].alpha
@@ -50,15 +54,20 @@ def _find_homogeneity(classes: Classes, tally: Tally, attribute: str) -> Finding
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
     affected_classes = classes.find_largest(tally.view, single) > 0
     count = int(affected_classes.sum())
+    values = tally.histogram.code[tally.histogram.start[:-1][single]]
+    shares = tally.table[values].astype(np.float64) / tally.total
+    low, high = (float(shares.min()), float(shares.max())) if len(shares) else (0.0, 0.0)
+    sure = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
     quiet = f"No class has only one value of {attribute}."
     if shown < 2:
         quiet = f"The whole table has only one value of {attribute}: no class reveals more."
     return report_classes(
         "homogeneity", attribute, classes, affected_classes,
         lambda rows: f"In {classes_text(count)} all people have the same {attribute}: anyone who "
-        f"knows that a person is among these {rows} knows the value for certain.",
+        f"knows that a person is among these {rows} knows the value for certain. Someone who knows "
+        f"only the whole table is {sure} sure of it.",
         quiet,
-        {"classes": count, "values in the table": shown},
+        {"classes": count, "values in the table": shown, SHARE_BEFORE: low},
     )  # fmt: skip
 
 

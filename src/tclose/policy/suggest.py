@@ -53,7 +53,7 @@ CODE = re.compile(
 """Names of columns whose digits are codes, not amounts."""
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "°": "o"})
 BIRTH = re.compile(
-    "birth|dob|geburt|gebdat|geb_dat|naissance|nacimiento|nascita|nascimento|geboorte"
+    "birth|dob|geburt|gebdat|geb_dat|^geb$|naissance|nacimiento|nascita|nascimento|geboorte"
 )
 MONEY = "amounts of money"
 SUBJECT = 'the role "subject" counts people instead of rows'

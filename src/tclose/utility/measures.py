@@ -34,9 +34,11 @@ EXPECTED = "expected, as rows could not be linked"
 def measure_loss(pair: Pair) -> Measure:
     """Measures Iyengar's loss, the mean over all rows and columns; see `tclose.utility.loss`."""
     meaning = "share of the domain that a value covers; 0 exact, 1 anything"
-    return _average_prices(
-        pair, "loss", meaning, lambda below, leaves: (below - 1) / max(leaves - 1, 1)
-    )
+
+    def price(below: Floats, leaves: int) -> Floats:  # a missing value has no leaf below it
+        return np.maximum(below - 1, 0.0) / max(leaves - 1, 1)
+
+    return _average_prices(pair, "loss", meaning, price)
 
 
 def measure_ncp(pair: Pair) -> Measure:

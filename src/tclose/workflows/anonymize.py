@@ -225,8 +225,8 @@ def foresee_hidden_ranges(task: SearchTask) -> Iterator[str]:
         if rows > gaps >= MANY_GAPS * rows:
             yield (
                 f"{column.name}: {rows_text(gaps)} {'has' if gaps == 1 else 'have'} no value, and "
-                "a class of rows with and without one is released as *; more of the others stays "
-                "where these are completed or left out beforehand"
+                "the column is released as * in every class that has such a row beside others; "
+                "complete these values, or remove the rows, to keep more of the column"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -25,10 +25,11 @@ from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.errors import PolicyError, Problem, UsageError, nearest
-from tclose.plain import exact
+from tclose.plain import exact, rows_text
 from tclose.policy.draft import PolicyDraft, draft
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy, SearchSettings
+from tclose.policy.suggest import Profile
 
 if TYPE_CHECKING:
     from tclose.search import Budget
@@ -188,9 +189,20 @@ def draft_policy(data: Any, *, reading: Reading = AS_FOUND) -> PolicyDraft:
     reading.refuse_idle_query(data)
     source = open_source(data, reading)
     profiles = tuple(profile_columns(source))
-    found = PolicyDraft(draft(source.name, profiles), source.notes, source.name, profiles)
+    notes = (*source.notes, *_suspect_blank_rows(profiles))
+    found = PolicyDraft(draft(source.name, profiles), notes, source.name, profiles)
     source.close()
     return found
+
+
+def _suspect_blank_rows(profiles: Sequence[Profile]) -> Iterator[str]:
+    """A note where every column lacks values: blank lines of a spreadsheet became rows."""
+    fewest = min((profile.missing for profile in profiles), default=0)
+    if fewest and len(profiles) > 1:
+        yield (
+            f"every column lacks a value in {rows_text(fewest)} or more: delete blank rows, which "
+            "count as people"
+        )
 
 
 def check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from tclose.attacks.classes import SHARE_BEFORE
 from tclose.attacks.finding import Finding
 from tclose.plain import number_text, rows_text, share_text
 from tclose.policy.model import Policy
@@ -67,13 +68,14 @@ RISKS = ("prosecutor", "journalist", "marketer")
 SEVERITY_TONES: dict[Severity, Tone] = {"high": "bad", "medium": "note", "low": "plain"}
 SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
 HIGH, MEDIUM = 0.05, 0.01
+KNOWN_ANYWAY = 0.95
 CERTAIN = ("homogeneity", "background join")
 """Attacks that make a value certain, not only more likely; they are a step more severe."""
 LEAD = (
     "These attacks were tried on the {thing}, to show what an attacker could learn. They go beyond "
     "the promise and are not judged against it: a person has to decide whether a finding is "
     "acceptable. Severity: high from 5% of the rows, medium from 1%, otherwise low; one step "
-    "higher if a value becomes certain."
+    "higher if a value becomes certain, but low if nearly all of the table have that value."
 )
 ADVICE = {
     "homogeneity": "Require l-diversity of {about}, or a smaller t.",
@@ -102,9 +104,13 @@ ADVICE = {
 def rate_severity(finding: Finding) -> Severity:
     """Rates a finding by its share of rows and by whether values become certain.
 
+    That everybody of a class has what nearly all of the table have reveals little.
+
     >>> [rate_severity(Finding("skewness", "a", "", n, 1000)) for n in (50, 10, 1)]
     ['high', 'medium', 'low']
     """
+    if finding.numbers.get(SHARE_BEFORE, 0) >= KNOWN_ANYWAY:
+        return "low"
     step = 0 if finding.share >= HIGH else 1 if finding.share >= MEDIUM else 2
     return SEVERITIES[max(step - (finding.attack in CERTAIN), 0)]
 
@@ -130,6 +136,7 @@ def make_attacks_section(subject: Subject) -> Section:
         parts.append(_tabulate_findings(found, subject))
     elif all(finding.attack in RISKS for finding in quiet):
         parts.append(Paragraph("No attack was tried.", "note"))
+        quiet = []
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:

@@ -18,6 +18,7 @@ from tclose.report.document import (
     Tone,
 )
 from tclose.report.sections.findings import (
+    RISKS,
     SEVERITY_TONES,
     name_attack,
     rank_findings,
@@ -28,6 +29,7 @@ from tclose.report.sections.overview import (
     measure_nearness,
     name_requirement,
     name_whole,
+    write_required,
 )
 from tclose.report.subject import Subject
 from tclose.report.summaries import warn_of_refuted
@@ -85,7 +87,7 @@ def _make_nearness_fact(share: float | None, verdict: Verdict, subject: Subject)
         return Fact(name, words, "bad" if verdict.holds is False else "note")
     if share is None:
         return Fact(name, "kept", "good")
-    return Fact(name, f"{share_text(share)} of the limit", "good", share)
+    return Fact(name, f"{verdict.achieved_text}, {write_required(verdict)}", "good", share)
 
 
 def _condense_promise(subject: Subject) -> str:
@@ -146,6 +148,9 @@ def _judge_attacks(subject: Subject) -> Card:
     report = subject.now.attacks
     found = rank_findings(report.found)
     tried = len(report.findings)
+    if not found and all(finding.attack in RISKS for finding in report.findings):
+        note = "Only the risks of being recognized were computed."
+        return Card("Attacks", "not tried", "note", note=note)
     if not found:
         note = f"{tried} attacks were tried. Attacks that could not be tried are listed below."
         return Card("Attacks", "nothing found", "good", note=note)

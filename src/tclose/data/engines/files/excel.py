@@ -207,8 +207,8 @@ class _SheetCopy:
             if frozenset(kinds) not in TYPES
         ]
         if self.blank:
-            rows = "1 blank row counts" if self.blank == 1 else f"{self.blank:,} blank rows count"
-            notes.append(f"{rows} as people without values: delete what only separates others")
+            rows = "1 blank row" if self.blank == 1 else f"{self.blank:,} blank rows"
+            notes.append(f"{rows} between others left out")
         if self.errors:
             notes.append(f"{self.errors:,} cells hold errors such as #N/A: read as missing")
         return notes
@@ -224,7 +224,11 @@ class _SheetCopy:
         raise DataError("the sheet is empty", where=self.where, hint="it needs a header and rows")
 
     def _chunks(self, rows: Iterator[tuple[int, Any]]) -> Iterator[list[list[Any]]]:
-        """The rows down to the last that has a cell, as wide as the header, some at a time."""
+        """The rows that have a cell, as wide as the header, some at a time.
+
+        A blank row is layout: as a person without values it would count towards k. A release has
+        an empty text in a row without any value (`excel_writer`), so that it is a row.
+        """
         chunk: list[list[Any]] = []
         wide, blank = len(self.names), 0
         for number, cells in rows:
@@ -241,13 +245,11 @@ class _SheetCopy:
             if all(cell is None or cell.value is None for cell in row):
                 blank += 1
                 continue
-            self.blank += blank
-            for missing in range(blank, -1, -1):
-                chunk.append([None] * wide if missing else row)
-                if len(chunk) == ROWS:
-                    yield chunk
-                    chunk = []
-            blank = 0
+            self.blank, blank = self.blank + blank, 0
+            chunk.append(row)
+            if len(chunk) == ROWS:
+                yield chunk
+                chunk = []
         if chunk:
             yield chunk
 

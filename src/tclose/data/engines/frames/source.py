@@ -38,8 +38,8 @@ FEW = 1_000
 """Rows that Arrow counts."""
 INSTEAD = "give a path, a pandas, polars or pyarrow table, or a DuckDB relation"
 INDEX_DROPPED = (
-    "the frame's index is left out, because the policy does not name it; "
-    "give it a name and a role to release it as a column"
+    "the frame's index is left out; to release it as a column, name it and give this name a role "
+    "in the policy"
 )
 NO_TABLE = {
     pa.RecordBatchReader: "a reader can be read only once: give reader.read_all(), or a file",
