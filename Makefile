@@ -16,6 +16,9 @@ OUTPUT ?= demo-output
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
+# Tests start many processes, each of which would compile again whatever is not kept compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-checked cover check docs links bench fuzz faults oracle weaknesses wheel wheels clean
 

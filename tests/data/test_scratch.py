@@ -19,7 +19,8 @@ import pytest
 import tclose
 from processes import copy_process, forking
 from tclose.data.io import scratch
-from tclose.data.io.counting import connect, note_failure
+from tclose.data.io.counting import SMALL, connect, note_failure
+from tclose.data.io.paths import Reading
 from tclose.data.io.scratch import PREFIX, Scratch, sweep
 from tclose.data.opening import open_source
 from tclose.errors import DataError
@@ -287,3 +288,29 @@ def test_batches_that_an_engine_reads_no_further_have_not_failed() -> None:
     with pytest.raises(OSError, match="gone"):
         next(note_failure(break_off(), failed))
     assert [str(error) for error in failed] == ["gone"]
+
+
+def test_little_text_is_counted_by_the_engine_that_runs_already(tmp_path: Path) -> None:
+    """Each table has a connection of its own; a limit of memory takes an engine of its own."""
+    little, much = tmp_path / "little.csv", tmp_path / "much.csv"
+    little.write_text("a,b\n1,2\n1,2\n")
+    much.write_text("a,b\n" + "1,2\n" * (SMALL // 4))
+
+    def find_engine(path: Path, memory: str | None = None) -> str:
+        opened: Any = open_source(path, Reading(memory=memory))
+        assert set(opened.group(["a"]).column("a").to_pylist()) == {"1"}
+        query = "SELECT current_setting('temp_directory')"
+        return str(opened.connection.execute(query).fetchall()[0][0])
+
+    shared = find_engine(little)
+    assert shared == find_engine(little) == find_engine(tmp_path / "little*.csv")
+    for other in (find_engine(little, "100MB"), find_engine(much)):
+        assert other != shared and not Path(other).exists()
+
+
+def test_a_small_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for value in ("1", "2", "3"):
+        path.write_text(f"a\n{value}\n")
+        os.utime(path, (1_000_000, 1_000_000))
+        assert open_source(path).group(["a"]).column("a").to_pylist() == [value]

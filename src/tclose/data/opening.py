@@ -15,7 +15,7 @@ from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.formulas import is_text_file
-from tclose.data.io.counting import connect
+from tclose.data.io.counting import connect, connect_for
 from tclose.data.io.files import delimiter_for, write_atomically, write_checked_table
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.scratch import FULL
@@ -82,7 +82,7 @@ def _open_path(path: str | Path, reading: Reading) -> Source:
     """The table in a file, in the files of a folder, or in files that match a pattern."""
     try:
         files = find_files(Path(path))
-        connection = connect(reading.memory)
+        connection = connect_for(files, reading.memory)
         if files.kind == "parquet":
             return open_parquet(files, connection)
         if files.kind == "arrow":

@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tclose.data.io.paths import Files, bytes_of
+from tclose.data.io.paths import PACKED, Files, bytes_of
 from tclose.data.io.scratch import Scratch
 from tclose.errors import DataError, InternalError
 
@@ -30,6 +30,8 @@ THREAD_BYTES = 200_000_000
 """Bytes that a thread should have: with less, threads crowd each other out."""
 BUFFER = 32 << 20
 BATCH = 131_072
+SMALL = 1 << 20
+"""Bytes of text that are counted sooner than an engine of their own has started."""
 Batches = Iterable[pa.RecordBatch]
 Sums = tuple[int, ...]
 """The number of rows, and the sums of the four parts of their hashes."""
@@ -64,8 +66,19 @@ def connect(memory: str | None = None) -> Connection:
     return connection
 
 
+def connect_for(files: Files, memory: str | None) -> Connection:
+    """The connection for a table in files: the shared one for little text, else one of its own.
+
+    Text is read as it is, so neither a time zone nor an extension is of any matter to it.
+    """
+    if memory or files.kind != "text" or any(path.suffix.lower() in PACKED for path in files.paths):
+        return connect(memory)
+    is_small = sum(path.stat().st_size for path in files.paths) <= SMALL
+    return connect_to_shared() if is_small else connect()
+
+
 def connect_to_shared() -> Connection:
-    """A connection for tables in memory, whose answers come in the order of the rows.
+    """A connection for small tables, whose answers come in the order of the rows.
 
     All are of one engine, which takes longer to start than a small table to count.
     """
@@ -78,6 +91,9 @@ def _start_shared(process: int) -> Connection:
     connection = connect()
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    # Of files that were read nothing is kept: each is read as it is when it is read.
+    with suppress(duckdb.CatalogException):
+        connection.execute("SET enable_external_file_cache = false")
     return connection
 
 
