@@ -70,15 +70,7 @@ def render_card(result: object) -> str:
 
 def draw_result(result: object) -> str:
     """Draws an explanation, a frontier, a lattice or a belief as the text of an SVG file."""
-    if isinstance(result, PersonBelief):
-        return draw_chart(chart_belief(result))
-    if isinstance(result, Explanation):
-        return draw_differences(result)
-    if isinstance(result, Frontier):
-        return draw_frontier(result)
-    if isinstance(result, FragmentMatrix):
-        return draw_matrix(result)
-    drawn = draw_lattice(result) if isinstance(result, Survey) else None
+    drawn = next(draw(result) for kind, draw in PICTURES.items() if isinstance(result, kind))
     if drawn is None:
         raise UsageError("there are too many nodes to draw", where="svg", hint="print it instead")
     return drawn
@@ -134,3 +126,11 @@ CARDS: dict[type, Callable[[Any], Sequence[Part]]] = {
     DataDictionary: summarize_dictionary,
 }
 """The function that makes the card of each kind of result."""
+PICTURES: dict[type, Callable[[Any], str | None]] = {
+    PersonBelief: lambda belief: draw_chart(chart_belief(belief)),
+    Explanation: draw_differences,
+    Frontier: draw_frontier,
+    FragmentMatrix: draw_matrix,
+    Survey: draw_lattice,
+}
+"""The function that draws each kind of result; a lattice may be too large to draw."""

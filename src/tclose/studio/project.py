@@ -175,16 +175,6 @@ class Project:
         """A short key of the open table, by which a page notices that another was opened."""
         return hashlib.sha256(f"{self.table} {self.reading}".encode()).hexdigest()[:12]
 
-    @property
-    def data(self) -> Path | Address:
-        """The path or address for the workflows; raises UsageError if no table is open."""
-        return self.place.data
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """A key that changes when the table changes."""
-        return self.place.identity
-
     def open(
         self, table: str | Address, reading: Reading, raw: Raw | None = None, *,
         columns: Iterable[str] | None = None,

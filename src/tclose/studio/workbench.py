@@ -47,14 +47,13 @@ class Workbench:
 
     def view(self) -> BackgroundJob:
         """Starts the job that takes the first look at the table."""
-        project = self.project
-        data, reading = project.data, project.reading
+        place = self.project.place
 
         def look(job: BackgroundJob) -> TableView:
             job.set_step("counting the columns")
-            return look_at_table(data, reading)
+            return look_at_table(place.data, place.reading)
 
-        return self.jobs.compute(("view", project.identity), "Looking at the table", look)
+        return self.jobs.compute(("view", place.identity), "Looking at the table", look)
 
     def find_view(self) -> TableView | None:
         """Returns the first look at the table, if it is ready."""
@@ -84,13 +83,12 @@ class Workbench:
 
         With `column`, counts it as this part of a policy would clean it.
         """
-        project = self.project
-        data, reading = project.data, project.reading
-        column = project.columns.get(name, {}) if column is None else column
+        place = self.project.place
+        column = self.project.columns.get(name, {}) if column is None else column
         cleaning = json.dumps({key: column.get(key) for key in CLEANING}, sort_keys=True)
-        key = ("column", project.identity, name, cleaning)
+        key = ("column", place.identity, name, cleaning)
         job = self.jobs.compute(
-            key, "Counting", lambda job: count_column(data, reading, name, column)
+            key, "Counting", lambda job: count_column(place.data, place.reading, name, column)
         )
         job.wait(wait)
         return self.jobs.require(job)  # type: ignore[no-any-return]
@@ -100,15 +98,14 @@ class Workbench:
     @property
     def state_key(self) -> tuple[object, ...]:
         """A key that changes when the table or the policy changes."""
-        return (self.project.identity, json.dumps(self.project.raw, sort_keys=True))
+        return (self.project.place.identity, json.dumps(self.project.raw, sort_keys=True))
 
     def audit(self) -> BackgroundJob:
         """Starts the job that audits the table with the current policy."""
-        project = self.project
-        data, policy, reading = project.data, project.policy, project.reading
+        place, policy = self.project.place, self.project.policy
 
         def work(job: BackgroundJob) -> Audit:
-            return tclose.audit(data, policy, reading=reading, progress=job.set_step)
+            return tclose.audit(place.data, policy, reading=place.reading, progress=job.set_step)
 
         return self.jobs.compute(("audit", self.state_key), "Counting the classes", work)
 
@@ -185,18 +182,16 @@ class Workbench:
     def start_search(self) -> BackgroundJob:
         """Starts a search with the current policy; only one at a time."""
         self.refuse_second_search()
-        project = self.project
-        data, reading = project.data, project.reading
-        run = project.start_run()
+        place, run = self.project.place, self.project.start_run()
         command = self.release_command(run)
-        name = f"release{_choose_suffix(data)}"
+        name = f"release{_choose_suffix(place.data)}"
 
         def work(job: BackgroundJob) -> Release:
             try:
                 release = tclose.anonymize(
-                    data, run.folder / POLICY, output=run.folder / name,
+                    place.data, run.folder / POLICY, output=run.folder / name,
                     certificate=run.folder / "certificate.json", plan=run.folder / "plan.json",
-                    reading=reading, command=command, **job.watch,
+                    reading=place.reading, command=command, **job.watch,
                 )  # fmt: skip
                 note_classes(run, release)
                 return release

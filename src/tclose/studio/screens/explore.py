@@ -62,8 +62,7 @@ def _choose_range(what: str) -> tuple[str, ...]:
 def explore(visit: Visit, what: str) -> BackgroundJob:
     """Starts the job that computes the frontier or the lattice with the current policy."""
     bench = visit.bench
-    project = bench.project
-    data, policy, reading = project.data, project.policy, project.reading
+    place, policy = bench.project.place, bench.project.policy
     key: Hashable = (what, bench.state_key)
     limited = policy.search.effort is not None or policy.search.seconds is not None
 
@@ -71,10 +70,10 @@ def explore(visit: Visit, what: str) -> BackgroundJob:
         watch = {name: job.watch[name] for name in ("progress", "cancelled")}
         effort = None if limited else EFFORT
         if what == "lattice":
-            return tclose.lattice(data, policy, effort=effort, reading=reading, **watch)
+            return tclose.lattice(place.data, policy, effort=effort, reading=place.reading, **watch)
         over: dict[str, Any] = {"k": "2:20"} if what == "k" else {"t": "0.05:0.5"}
         return tclose.frontier(
-            data, policy, points=POINTS, effort=effort, reading=reading, **over, **watch
+            place.data, policy, points=POINTS, effort=effort, reading=place.reading, **over, **watch
         )
 
     title = "Looking at the lattice" if what == "lattice" else f"Trying other values of {what}"
