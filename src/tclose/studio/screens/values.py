@@ -111,7 +111,6 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
         "distances": DISTANCES,
         "is_sensitive": str(column["role"]).startswith("sensitive"),
         "suggested": suggest_spec(profile), "groups": None,
-        "order": column.get("order") or list(counts.labels),
         "can_order": len(counts.labels) <= MOST_GROUPED, "imported": None,
     }  # fmt: skip
     values |= describe_counts(counts)
