@@ -109,7 +109,7 @@ def rate_severity(finding: Finding) -> Severity:
     >>> [rate_severity(Finding("skewness", "a", "", n, 1000)) for n in (50, 10, 1)]
     ['high', 'medium', 'low']
     """
-    if finding.numbers.get(SHARE_BEFORE, 0) >= KNOWN_ANYWAY:
+    if (finding.numbers.get(SHARE_BEFORE) or 0) >= KNOWN_ANYWAY:
         return "low"
     step = 0 if finding.share >= HIGH else 1 if finding.share >= MEDIUM else 2
     return SEVERITIES[max(step - (finding.attack in CERTAIN), 0)]
