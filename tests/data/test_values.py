@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import cover_test, is_label, read_interval
+from tclose.data.io.counting import fingerprint
 from tclose.distance.histogram import group_codes
 from tclose.errors import DataError
 
@@ -177,3 +179,62 @@ def test_the_first_and_the_last_date_have_a_place(unit: str) -> None:
         table = pa.table({"seen": seen, "other": ["x", "y"]})
         rules = {"columns": {"seen": "quasi", "other": "sensitive"}}
         assert tclose.audit(table, rules).classes == 2
+
+
+N = 40
+KINDS: dict[str, Callable[[list[int]], pa.Array]] = {
+    "texts": lambda codes: pa.array(
+        [f"a text that is too long for a view, {code}" for code in codes]
+    ),
+    "categories": lambda codes: pa.array([f"word {code}" for code in codes]).dictionary_encode(),
+    "numbers": lambda codes: pa.array(codes),
+    "amounts": lambda codes: pa.array(codes).cast(pa.decimal256(60, 2)),
+    "moments": lambda codes: pa.array(codes).cast(pa.timestamp("us")),
+    "flags": lambda codes: pa.array([code % 2 == 0 for code in codes]),
+}
+ENDS = pa.array(range(N + 1), pa.int32())
+NESTED: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "plain": lambda values: values,
+    "list": lambda values: pa.ListArray.from_arrays(ENDS, values),
+    "even list": lambda values: pa.FixedSizeListArray.from_arrays(values, 1),
+    "structure": lambda values: pa.StructArray.from_arrays([values], ["x"]),
+    "map": lambda values: pa.MapArray.from_arrays(ENDS, pa.array(["k"] * N), values),
+    "categories": lambda values: pa.DictionaryArray.from_arrays(pa.array(range(N)), values),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inner", NESTED)
+@pytest.mark.parametrize("outer", NESTED)
+def test_the_hash_of_a_table_tells_every_value_and_no_order(
+    kind: str, inner: str, outer: str
+) -> None:
+    """DuckDB reads other memory, or nothing, for some types within others."""
+
+    def batch(codes: list[int]) -> pa.RecordBatch:
+        return pa.record_batch({"c": NESTED[outer](NESTED[inner](KINDS[kind](codes)))})
+
+    codes = [at % 7 for at in range(N)]
+    table, other = batch(codes), batch([*codes[:-1], codes[-1] + 1])
+    known = fingerprint(table.schema, [table])
+    parts = [table.slice(at, 9) for at in range(0, N, 9)]
+    assert fingerprint(table.schema, reversed(parts)) == known
+    assert fingerprint(other.schema, [other]) != known
+
+
+def test_many_rows_with_structures_of_structures_are_released() -> None:
+    rows = 10_000  # more than are read at a time
+    words = pa.array([f"w{at}" for at in range(rows)])
+    inner = pa.StructArray.from_arrays([words], ["x"])
+    table = pa.table(
+        {
+            "age": [at % 50 for at in range(rows)],
+            "ward": pa.StructArray.from_arrays([inner], ["y"]),
+            "ill": ["a", "b"] * (rows // 2),
+        }
+    )
+    columns = {"age": "quasi", "ward": "insensitive", "ill": {"role": "sensitive", "t": 1}}
+    release = tclose.anonymize(table, {"k": 2, "columns": columns}, method="mondrian")
+    assert sorted(map(str, release.data["ward"].to_pylist())) == sorted(
+        map(str, table["ward"].to_pylist())
+    )

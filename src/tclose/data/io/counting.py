@@ -210,7 +210,8 @@ def make_countable(column: pa.Array) -> pa.Array:
     """A column's values in that type."""
     kind = column.type
     if types.is_dictionary(kind):
-        plain = is_countable(kind.value_type) and not types.is_nested(kind.value_type)
+        inner = kind.value_type
+        plain = is_countable(inner) and not (types.is_nested(inner) or types.is_dictionary(inner))
         return column if plain else make_countable(column.dictionary_decode())
     if isinstance(kind, pa.BaseExtensionType):
         return make_countable(column.storage)
@@ -219,10 +220,35 @@ def make_countable(column: pa.Array) -> pa.Array:
     if types.is_decimal(kind) and (kind.bit_width > 128 or kind.scale < 0):
         return column.cast(pa.string())
     inner = [kind.field(at).type for at in range(kind.num_fields)] if types.is_nested(kind) else []
-    if not all(map(is_countable, inner)):
+    if is_misread(kind) or not all(map(is_countable, inner)):
         texts = [None if value is None else str(value) for value in column.to_pylist()]
         return pa.array(texts, pa.string())
     return column
+
+
+def is_misread(kind: pa.DataType) -> bool:
+    """Whether DuckDB takes other memory for the values of a nested type, or refuses parts of it.
+
+    These are dictionaries within lists of a fixed size, and structures of structures whose rows do
+    not begin with the first.
+    """
+    if types.is_fixed_size_list(kind):
+        return has_dictionary(kind.value_type)
+    fields = range(kind.num_fields if types.is_struct(kind) else 0)
+    inner = [kind.field(at).type for at in fields]
+    return any(types.is_struct(each) or types.is_union(each) for each in inner)
+
+
+def has_dictionary(kind: pa.DataType) -> bool:
+    """Whether values of a type are coded by a dictionary, or something within them is.
+
+    >>> has_dictionary(pa.list_(pa.dictionary(pa.int8(), pa.string()))), has_dictionary(pa.int8())
+    (True, False)
+    """
+    fields = range(kind.num_fields if types.is_nested(kind) else 0)
+    return bool(types.is_dictionary(kind)) or any(
+        has_dictionary(kind.field(at).type) for at in fields
+    )
 
 
 def coarsen_times(table: pa.Table) -> pa.Table:
