@@ -52,11 +52,14 @@ COLUMN = make_record("form n_codes missing_code first_loss first_node is_limited
 ROW = np.dtype([
     *make_record(
         "kind first_slot n_values hidden_slot first_value first_node end_node numerator "
-        "denominator largest_exact l ignores_absent known_rows superset_rows whole_first whole_end"
+        "denominator largest_exact l ignores_absent known_rows superset_rows whole_first whole_end "
+        "shape"
     ).descr,
     ("threshold", "f8"),
 ])  # fmt: skip
 """`ConstraintRow` of the kernels; its fields are described there."""
+ANY, LINE, STAR = range(3)
+"""`TreeShape` of the kernels."""
 
 
 class ConstraintArrays:
@@ -74,7 +77,7 @@ class ConstraintArrays:
         self.rows = np.zeros(len(compiled), dtype=ROW)
         trees = [_contract_tree(each, fields[each.field]) for each in compiled]
         value, node = 0, 0
-        leaf, parent = [], []
+        leaf, parent, slot = [], [], []
         for row, constraint, tree in zip(self.rows, compiled, trees, strict=True):
             field = fields[constraint.field]
             row["kind"] = constraint.kind
@@ -85,11 +88,14 @@ class ConstraintArrays:
             _set_threshold(row, constraint, tree, total)
             row["superset_rows"] = constraint.need
             row["whole_first"], row["whole_end"] = _whole_slots(constraints, constraint)
+            row["shape"], leaf_value = _find_shape(tree)
+            slot.append(leaf_value + base[constraint.field])
             leaf.append(tree.leaf + node)
             parent.append(np.where(tree.parent >= 0, tree.parent + node, -1))
             value, node = value + field.values, int(row["end_node"])
         self.share_lower, self.share_upper = np.zeros(value), np.zeros(value)
         self.leaf_node, self.node_parent = _join(leaf), _join(parent)
+        self.node_slot = _join(slot)
         self.node_length = _join([tree.length for tree in trees])
         self.node_relative_length = np.concatenate([NO_FLOATS, *(each.relative for each in trees)])
         self.node_rows, self.moment_up_to = np.zeros(node, np.int64), np.zeros(node, np.int64)
@@ -300,6 +306,18 @@ def _drop_nodes(
         up.append(number[at] if at >= 0 else -1)
         edge.append(walked if at >= 0 else 0)
     return number, up, edge
+
+
+def _find_shape(tree: _Tree) -> tuple[int, Ints]:
+    """The shape of a tree, and for a line or a star the value of each node but the root."""
+    root = len(tree.parent) - 1
+    value = np.zeros(root + 1, np.int64)
+    if root < 1 or (np.bincount(tree.leaf, minlength=root + 1)[:root] != 1).any():
+        return ANY, value
+    value[:root] = np.argsort(tree.leaf, kind="stable")[:root]
+    if (tree.parent[:root] == np.arange(1, root + 1)).all():
+        return LINE, value
+    return (STAR if (tree.parent[:root] == root).all() else ANY), value
 
 
 def _find_chain_ends(parent: Ints) -> Ints:

@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport INFINITY, fabs, log, log2
 from libc.stdint cimport int64_t
 from libc.stdlib cimport llabs
@@ -5,6 +6,11 @@ from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs, clear, doubl
 
 cdef enum Kind:
     EMD, DISTINCT, SHARE, GAIN, BAND, ENTROPY, RECURSIVE, KL, JS
+
+cdef enum TreeShape:
+    ANY
+    LINE  # every node has one value and the next node for its parent; the last, the root, may have any
+    STAR  # every node has one value, and the last, the root, for its parent
 
 cdef struct ConstraintRow:
     int64_t kind
@@ -23,8 +29,10 @@ cdef struct ConstraintRow:
     int64_t superset_rows   # (n, t)-closeness: the least size of a superset; 0: the whole table
     int64_t whole_first     # the slots that add up to what a share is of;
     int64_t whole_end       # none: the rows of the class
+    int64_t shape           # of its tree
     double threshold        # rounded
 
+@cython.final
 cdef class ConstraintSet:
     cdef readonly object arrays
     cdef readonly Py_ssize_t n_constraints, n_slots, n_nodes
@@ -36,6 +44,7 @@ cdef class ConstraintSet:
     cdef ConstraintRow* rows
     cdef Doubles share_lower, share_upper  # by value: what a share must be above and below
     cdef Longs leaf_node                 # by value: its node
+    cdef Longs node_slot                 # of a line or a star: the slot of its value; −1: the root
     cdef Longs node_parent               # −1 at a root; children come before parents
     cdef Longs node_length               # of the edge to the parent
     cdef Longs node_rows                 # rows of the reference below

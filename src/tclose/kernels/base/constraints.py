@@ -26,6 +26,7 @@ class ConstraintSet:
         self.share_lower = doubles(arrays.share_lower)
         self.share_upper = doubles(arrays.share_upper)
         self.leaf_node, self.node_parent = longs(arrays.leaf_node), longs(arrays.node_parent)
+        self.node_slot = longs(arrays.node_slot)
         self.node_length, self.node_rows = longs(arrays.node_length), longs(arrays.node_rows)
         self.node_relative_length = doubles(arrays.node_relative_length)
         self.chain_end, self.length_up_to = longs(arrays.chain_end), longs(arrays.length_up_to)
@@ -86,27 +87,37 @@ class ConstraintSet:
             return value + CLEARANCE <= row.threshold
         length = self.node_length
         work: int64_t = 0
-        for node in range(row.first_node, row.end_node):
+        for node in range(row.first_node, row.end_node - 1):
             work += length[node] * llabs(known * scratch[node] - rows * reference[node])
         if hidden > 0:
             work += self._worst_detour(row, hidden, rows, reference, known, scratch)
         return work * row.denominator <= row.numerator * known * rows
 
     def _sum_up(self, row, hist, scratch):
-        """Rows of the class below each node, into `scratch`."""
-        leaf = self.leaf_node + row.first_value
-        parent = self.node_parent
+        """Rows of the class below each node but the root, into `scratch`."""
+        leaf, slot = self.leaf_node + row.first_value, self.node_slot
+        parent, root = self.node_parent, row.end_node - 1
+        along: int64_t = 0  # the last sum, where the next node is its parent
+        if row.shape == LINE:
+            for node in range(row.first_node, root):
+                along += hist[slot[node]]
+                scratch[node] = along
+            scratch[root] = 0
+            return
+        if row.shape == STAR:
+            for node in range(row.first_node, root):
+                scratch[node] = hist[slot[node]]
+            scratch[root] = 0
+            return
         clear(scratch + row.first_node, row.end_node - row.first_node)
         for value in range(row.n_values):
             scratch[leaf[value]] += hist[row.first_slot + value]
-        along: int64_t = 0  # the last sum, where the next node is its parent: not read again
-        for node in range(row.first_node, row.end_node - 1):
+        for node in range(row.first_node, root):
             along += scratch[node]
             scratch[node] = along
             if parent[node] != node + 1:
                 scratch[parent[node]] += along
                 along = 0
-        scratch[row.end_node - 1] += along
 
     def _worst_detour(self, row, hidden, rows, reference, known, scratch):
         """What missing values add at their worst value v: only the edges above v change, and their
@@ -130,7 +141,7 @@ class ConstraintSet:
         whole: cython.double = known
         share: cython.double = hidden / size
         value: cython.double = share
-        for node in range(row.first_node, row.end_node):
+        for node in range(row.first_node, row.end_node - 1):
             apart = scratch[node] / size - reference[node] / whole * (1 - share)
             value += self.node_relative_length[node] * fabs(apart)
         return value

@@ -1,5 +1,7 @@
+cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
+@cython.final
 cdef class RandomStream:
     cdef uint64_t state
 

@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int64_t
 from libc.stdlib cimport llabs
 from tclose.kernels.base.constraints cimport (
@@ -10,6 +11,7 @@ cdef enum:
     SPARSE = 4  # so many times more slots, or nodes, than are met: only those that are met are walked
     STEPS_PER_ENTRY = 12  # to find an entry, or to judge it, in slots walked
 
+@cython.final
 cdef class Support(Memory):
     cdef readonly CodedTable table
     cdef ConstraintSet constraints

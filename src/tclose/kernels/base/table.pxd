@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from tclose.kernels.base.constraints cimport ConstraintSet
 from tclose.kernels.base.memory cimport Doubles, Ints, Longs, doubles, ints, longs
@@ -12,13 +13,20 @@ cdef extern from *:
         _BitScanForward64(&at, word);
         return (int) at;
     }
+    static __inline int tclose_highest_bit(unsigned long long word) {
+        unsigned long at;
+        _BitScanReverse64(&at, word);
+        return (int) at;
+    }
     #else
     #define tclose_count_bits(word) __builtin_popcountll(word)
     #define tclose_lowest_bit(word) __builtin_ctzll(word)
+    #define tclose_highest_bit(word) (63 - __builtin_clzll(word))
     #endif
     """
     int count_bits "tclose_count_bits"(uint64_t word) noexcept nogil
     int lowest_bit "tclose_lowest_bit"(uint64_t word) noexcept nogil
+    int highest_bit "tclose_highest_bit"(uint64_t word) noexcept nogil
 
 cdef enum LossForm:
     INTERVAL    # the distance of two positions
@@ -38,6 +46,7 @@ cdef struct Column:
     int64_t first_node    # where its parts of `tree_leaf`, `tree_parent`, `tree_last_code` begin
     int64_t is_limited    # an interval that may not be of any width
 
+@cython.final
 cdef class CodedTable:
     cdef readonly object arrays
     cdef readonly ConstraintSet constraints

@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 from tclose.kernels.base.memory cimport ConstLongs, Longs, Memory, longs
@@ -32,6 +33,7 @@ cdef struct Neighbour:
     Py_ssize_t number
     double cost      # of merging it with the first
 
+@cython.final
 cdef class DestroyAndRepair(Memory):
     cdef readonly PartitionState state
     cdef readonly Partitioner partitioner
@@ -67,6 +69,7 @@ cdef struct Edge:
     bint upper      # whether what lies above it goes, else what lies below
     int64_t code
 
+@cython.final
 cdef class CellSuppression:
     cdef readonly PartitionState state
     cdef readonly int64_t room      # rows that may still be suppressed

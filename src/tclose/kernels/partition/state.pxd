@@ -23,6 +23,7 @@ cdef class PartitionState(Memory):
     cdef Longs high                  # [class, column]: the highest code; of a set the number of values
     cdef Longs present               # [class, column]: a bit for each code modulo 64
     cdef Doubles loss                # by class: loss per row, all columns together
+    cdef Doubles column_loss         # [class, column]: its part of that
     cdef object owner                # an array by class: itself, or the class that took it in
     cdef Longs merged_into           # the same
     cdef Longs seen, scratch         # room: to count values, to judge a class
@@ -76,6 +77,7 @@ cdef class PartitionState(Memory):
         self, Py_ssize_t c, Py_ssize_t j, int64_t gone, int64_t v
     ) noexcept nogil
 
+@cython.final
 cdef class ClassMerger(Memory):
     cdef readonly PartitionState state
     cdef Longs ahead, behind   # the next class along the curve, and the one before; −1: none
@@ -91,3 +93,9 @@ cdef class ClassMerger(Memory):
     cdef void _measure(self, Py_ssize_t c) noexcept nogil
     cdef void _play(self, Py_ssize_t node) noexcept nogil
     cdef void _replay(self, Py_ssize_t c) noexcept nogil
+
+cdef inline bint has_code(PartitionState state, Py_ssize_t c, Py_ssize_t j, int64_t code) noexcept nogil:
+    """Whether a class has a code of a column of which cells per code are kept."""
+    if state.table.columns[j].n_codes <= NARROW:
+        return (state.present[c * state.table.n_columns + j] >> code) & 1
+    return state.code_cells[c * state.n_codes + state.column_start[j] + code] > 0

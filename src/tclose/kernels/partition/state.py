@@ -46,6 +46,7 @@ class PartitionState(Memory):
         self.cell_class, self.merged_into = longs(self.label), longs(self.owner)
         self.rows, self.n_cells = self.longs(classes), self.longs(classes)
         self.low, self.high, self.present = self.longs(boxes), self.longs(boxes), self.longs(boxes)
+        self.column_loss = self.doubles(boxes)
         self.loss, self.scratch = self.doubles(classes), self.longs(table.constraints.scratch_size)
         self.seen = self.longs(table.widest_column + 2)
         widths = table.arrays.columns["n_codes"]
@@ -177,7 +178,8 @@ class PartitionState(Memory):
                     self.high[at] = self._count_member_values(c, j)
                 else:
                     self.high[at] = self._count_values(c, c, j)
-            total += range_loss(self.table, j, self.low[at], self.high[at])
+            self.column_loss[at] = range_loss(self.table, j, self.low[at], self.high[at])
+            total += self.column_loss[at]
         self.loss[c] = total
 
     def _count_member_values(self, c, j):
@@ -258,6 +260,7 @@ class PartitionState(Memory):
         for j in range(d):
             low, high = self._range_of_both(a, b, j)
             self.low[a * d + j], self.high[a * d + j] = low, high
+            self.column_loss[a * d + j] = range_loss(self.table, j, low, high)
             self.present[a * d + j] |= self.present[b * d + j]
         if self.histograms:
             into, taken = self.histogram(a), self.histogram(b)
@@ -272,10 +275,14 @@ class PartitionState(Memory):
 
     def loss_if(self, c, gone, new):
         """Loss per row of class c without cell `gone` and with cell `new` (−1: none)."""
+        d = self.table.n_columns
         total: cython.double = 0.0
-        for j in range(self.table.n_columns):
+        for j in range(d):
             low, high = self._range_if(c, j, gone, new)
-            total += range_loss(self.table, j, low, high)
+            if low == self.low[c * d + j] and high == self.high[c * d + j]:
+                total += self.column_loss[c * d + j]
+            else:
+                total += range_loss(self.table, j, low, high)
         return total
 
     def keeps_if(self, c, gone, new):
@@ -319,7 +326,8 @@ class PartitionState(Memory):
         for j in range(d):
             low, high = self._range_if(c, j, gone, new)
             self.low[c * d + j], self.high[c * d + j] = low, high
-            total += range_loss(self.table, j, low, high)
+            self.column_loss[c * d + j] = range_loss(self.table, j, low, high)
+            total += self.column_loss[c * d + j]
         self.loss[c] = total
         if gone >= 0:
             self._count(c, gone, -1)
@@ -367,6 +375,8 @@ class PartitionState(Memory):
         v: int64_t = self.table.codes[new * d + j] if new >= 0 else -1
         if u == v:
             return low, high
+        if self.table.columns[j].form != SET and u != low and u != high:
+            return (min(low, v), max(high, v)) if v >= 0 else (low, high)
         if self.column_start[j] < 0:
             return self._range_of_members(c, j, gone, v)
         cells = self.code_cells + c * self.n_codes + self.column_start[j]

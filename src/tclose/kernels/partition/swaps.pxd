@@ -1,9 +1,10 @@
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs, Memory
 from tclose.kernels.base.random cimport RandomStream, draw
 from tclose.kernels.base.table cimport FAR_CODE, SET, cell_distance, count_alike, range_loss
-from tclose.kernels.partition.state cimport NO_GAIN, PartitionState
+from tclose.kernels.partition.state cimport NO_GAIN, PartitionState, has_code
 
 cdef enum:
     MOST_LEAVING = 6     # cells that may hold a border together and leave it
@@ -18,6 +19,7 @@ cdef struct NearClass:
     Py_ssize_t number
     double cost  # of a cell that enters it
 
+@cython.final
 cdef class CellSwaps(Memory):
     cdef readonly PartitionState state
     cdef readonly RandomStream stream

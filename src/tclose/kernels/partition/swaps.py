@@ -85,9 +85,14 @@ class CellSwaps(Memory):
             return False
         self.leaving[0], self.next_leaving, self.n_leaving = x, 0, 1
         self.loss_without = 0.0
-        for j in range(self.state.table.n_columns):
-            self.low[j], self.high[j] = self.state._range_if(a, j, x, -1)
-            self.width[j] = range_loss(self.state.table, j, self.low[j], self.high[j])
+        d = self.state.table.n_columns
+        for j in range(d):
+            low, high = self.state._range_if(a, j, x, -1)
+            self.low[j], self.high[j] = low, high
+            if low == self.state.low[a * d + j] and high == self.state.high[a * d + j]:
+                self.width[j] = self.state.column_loss[a * d + j]
+            else:
+                self.width[j] = range_loss(self.state.table, j, low, high)
             self.loss_without += self.width[j]
         self.before = self.state.rows[a] * self.state.loss[a]
         self._forget_places()
@@ -322,6 +327,8 @@ class CellSwaps(Memory):
     def _has_value_without(self, a, j, code):
         """Whether class a has a code of a set without the cells that are still to leave."""
         d = self.state.table.n_columns
+        if not has_code(self.state, a, j, code):
+            return False
         held: int64_t = self.state.code_cells[
             a * self.state.n_codes + self.state.column_start[j] + code
         ]
@@ -429,23 +436,20 @@ class CellSwaps(Memory):
         """Loss per row of class a with y in place of what leaves; beyond `most` not counted on."""
         if self.has_wide_sets:
             return self.state.loss_if(a, x, y)
-        total: cython.double = self.loss_without
+        total, columns = self.loss_without, self.state.table.columns
         codes = self.state.table.codes + y * self.state.table.n_columns
+        lows, highs, width = self.low, self.high, self.width
         for j in range(self.state.table.n_columns):
             code: int64_t = codes[j]
-            low: int64_t = self.low[j]
-            high: int64_t = self.high[j]
-            if self.state.table.columns[j].form == SET:
+            low: int64_t = min(lows[j], code)
+            high: int64_t = max(highs[j], code)
+            if columns[j].form == SET:
                 if self._has_value_without(a, j, code):
                     continue
-                high += 1
-            elif code < low:
-                low = code
-            elif code > high:
-                high = code
-            else:
+                low, high = 0, highs[j] + 1
+            elif low == lows[j] and high == highs[j]:
                 continue
-            total += range_loss(self.state.table, j, low, high) - self.width[j]
+            total += range_loss(self.state.table, j, low, high) - width[j]
             if total >= most:
                 break
         return total
@@ -493,33 +497,28 @@ class CellSwaps(Memory):
 
     def _loss_of_both(self, b, x, most):
         """Loss per row of class b together with cell x; infinite where that is `most` or more."""
-        d = self.state.table.n_columns
-        total: cython.double = self.state.loss[b]
+        d, total = self.state.table.n_columns, self.state.loss[b]
         if self.has_wide_sets:
             total = self.state.loss_if(b, -1, x)
         if total >= most:
             return INFINITY
         if self.has_wide_sets:
             return total
-        codes = self.state.table.codes + x * d
+        columns, codes = self.state.table.columns, self.state.table.codes + x * d
         lows, highs = self.state.low + b * d, self.state.high + b * d
+        losses = self.state.column_loss + b * d
         for j in range(d):
             code: int64_t = codes[j]
-            low: int64_t = lows[j]
-            high: int64_t = highs[j]
-            if self.state.table.columns[j].form == SET:
-                at = b * self.state.n_codes + self.state.column_start[j] + code
-                if self.state.code_cells[at] > 0:
+            low: int64_t = min(lows[j], code)
+            high: int64_t = max(highs[j], code)
+            if columns[j].form == SET:
+                if has_code(self.state, b, j, code):
                     continue
-                high += 1
-            elif code < low:
-                low = code
-            elif code > high:
-                high = code
-            else:
+                low, high = 0, highs[j] + 1
+            elif low == lows[j] and high == highs[j]:
                 continue
             total += range_loss(self.state.table, j, low, high)
-            total -= range_loss(self.state.table, j, lows[j], highs[j])
+            total -= losses[j]
             if total >= most:
                 return INFINITY
         return total

@@ -1,7 +1,8 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport llabs
 from tclose.kernels.base.constraints cimport EMD, ConstraintRow, ConstraintSet
-from tclose.kernels.base.memory cimport Doubles, Ints, Memory
+from tclose.kernels.base.memory cimport Doubles, Ints, Longs, Memory
 from tclose.kernels.base.table cimport CodedTable, add_cell, weight_of
 from tclose.kernels.splitting.split cimport NodeWorkspace
 
@@ -14,6 +15,7 @@ cdef enum:
 
 cdef double LEAST_HELP     # a smaller decrease of the excess is rounding
 
+@cython.final
 cdef class HalfBalancer(Memory):
     cdef readonly NodeWorkspace node
     cdef CodedTable table
@@ -23,13 +25,22 @@ cdef class HalfBalancer(Memory):
     # how much farther whatever that is
     cdef Doubles relief
     cdef double[2] each
+    cdef Doubles change              # by slot: relief of the right half less that of the left
+    cdef Longs below                 # by half and node of the trees: rows
+    cdef Longs pull, above           # by node: its length with the sign of its excess, and the sum
+                                     # of these up to the root
     cdef int64_t left_rows
-    cdef Ints is_used                # by position: whether it has changed sides already
+    cdef double expected             # how much the excess changes with the cell found, to first order
+    # by place along the key
+    cdef Ints slot                   # [field, place]: of its cell
+    cdef Doubles turn                # rows that its cell would take out of the left half, those
+                                     # that it would bring in as negative; 0: it has changed sides
 
     cdef bint balance(
         self, Ints goes_left, const int32_t* by_key, Py_ssize_t border, int64_t left_rows
     ) noexcept nogil
+    cdef void _list_cells(self, const int32_t* goes_left, const int32_t* by_key) noexcept nogil
+    cdef Py_ssize_t _find_best(self, Py_ssize_t lo, Py_ssize_t hi) noexcept nogil
     cdef double _measure(self) noexcept nogil
     cdef double _measure_half(self, Py_ssize_t side) noexcept nogil
-    cdef double _expect(self, Py_ssize_t p, int32_t goes_left) noexcept nogil
     cdef void _change_side(self, Py_ssize_t p, Ints goes_left) noexcept nogil

@@ -20,8 +20,12 @@ class HalfBalancer(Memory):
 
     def __init__(self, node) -> None:
         self.node, self.table, self.constraints = node, node.table, node.table.constraints
-        self.relief = self.doubles(2 * self.constraints.n_slots)
-        self.is_used = self.ints(self.table.n_cells)
+        slots, nodes = self.constraints.n_slots, self.constraints.n_nodes
+        self.relief, self.change = self.doubles(2 * slots), self.doubles(slots)
+        self.below = self.longs(2 * nodes)
+        self.pull, self.above = self.longs(nodes), self.longs(nodes)
+        self.slot = self.ints(self.table.n_fields * MOST_CELLS)
+        self.turn = self.doubles(MOST_CELLS)
         self.applies = self.constraints.n_constraints > 0 and self.constraints.person_slot < 0
         self.applies &= self.constraints.n_nodes <= MOST_NODES
         for at in range(self.constraints.n_constraints):
@@ -39,8 +43,7 @@ class HalfBalancer(Memory):
         for at in range(self.constraints.n_constraints):
             if self.node.rows > self.constraints.rows[at].largest_exact:
                 return False
-        for p in range(n_cells):
-            self.is_used[p] = 0
+        self._list_cells(goes_left, by_key)
         excess = self._measure()
         reach: cython.Py_ssize_t = n_cells
         changes: cython.Py_ssize_t = n_cells // MOST_CHANGED + 2
@@ -48,16 +51,8 @@ class HalfBalancer(Memory):
         is_first: cython.bint = True
         while changes > 0:
             lo, hi = max(border - reach, 0), min(border + reach, n_cells)
-            best: cython.double = -LEAST_HELP
-            found: cython.Py_ssize_t = -1
-            self.node.support.walked += WALKED_PER_CELL * (hi - lo)
-            for q in range(lo, hi):
-                p = by_key[q]
-                if self.is_used[p] == 0:
-                    expected = self._expect(p, goes_left[p])
-                    if expected < best:
-                        best, found = expected, p
-            is_enough: cython.bint = found >= 0 and excess + changes * best <= 0.0
+            found = self._find_best(lo, hi)
+            is_enough: cython.bint = found >= 0 and excess + changes * self.expected <= 0.0
             if hi - lo == n_cells and (not is_enough or failures == MOST_FAILURES):
                 return False
             if is_first:
@@ -66,15 +61,15 @@ class HalfBalancer(Memory):
             if not is_enough or failures == MOST_FAILURES:
                 reach, failures = 2 * reach, 0
                 continue
-            self.is_used[found] = 1
-            self._change_side(found, goes_left)
+            self.turn[found] = 0.0
+            self._change_side(by_key[found], goes_left)
             if min(self.left_rows, self.node.rows - self.left_rows) < least_rows:
-                self._change_side(found, goes_left)
+                self._change_side(by_key[found], goes_left)
                 failures += 1
                 continue
             after = self._measure()
             if after >= excess:
-                self._change_side(found, goes_left)
+                self._change_side(by_key[found], goes_left)
                 excess = self._measure()
                 failures += 1
                 continue
@@ -84,20 +79,58 @@ class HalfBalancer(Memory):
                 return True
         return False
 
+    def _list_cells(self, goes_left, by_key):
+        """Sets what is at hand of each place along the key, and the rows below each node."""
+        n_cells, fields = self.node.n_cells, self.table.n_fields
+        for q in range(n_cells):
+            p = by_key[q]
+            cell = self.node.cells[p]
+            rows: cython.double = self.node.cell_rows[p]
+            self.turn[q] = rows if goes_left[p] != 0 else -rows
+            for field in range(fields):
+                slot = self.table.slots[cell * fields + field]
+                self.slot[field * n_cells + q] = cython.cast(int32_t, slot)
+        left, whole = self.below, self.below + self.constraints.n_nodes
+        for at in range(self.constraints.n_constraints):
+            row = cython.address(self.constraints.rows[at])
+            self.constraints._sum_up(row, self.node.left_hist, left)
+            self.constraints._sum_up(row, self.node.whole_hist, whole)
+            for node in range(row.first_node, row.end_node):
+                whole[node] -= left[node]
+
+    def _find_best(self, lo, hi):
+        """The first place from lo to hi whose cell is `expected` to lower the excess most; −1: none
+        lowers it."""
+        each: cython.double = self.each[0] - self.each[1]
+        best: cython.double = -LEAST_HELP
+        found: cython.Py_ssize_t = -1
+        n_cells, fields = self.node.n_cells, self.table.n_fields
+        slot, turn, change = self.slot, self.turn, self.change
+        self.node.support.walked += WALKED_PER_CELL * (hi - lo)
+        for q in range(lo, hi):
+            expected = each + change[slot[q]]
+            for field in range(1, fields):
+                expected += change[slot[field * n_cells + q]]
+            expected *= turn[q]
+            if expected < best:
+                best, found = expected, q
+        self.expected = best
+        return found
+
     def _measure(self):
         """By how much both halves are too far, as shares of t, and what would relieve them."""
-        left, right = self.node.left_hist, self.node.right_hist
-        self.node.support.subtract(self.node.whole_hist, left, right)
-        self.node.support.walked += 6 * self.constraints.n_nodes
-        return self._measure_half(0) + self._measure_half(1)
+        n_slots = self.constraints.n_slots
+        self.node.support.walked += n_slots + 6 * self.constraints.n_nodes
+        excess = self._measure_half(0) + self._measure_half(1)
+        for slot in range(n_slots):
+            self.change[slot] = self.relief[n_slots + slot] - self.relief[slot]
+        return excess
 
     def _measure_half(self, side):
         """The same of one half."""
-        scratch = self.node.support.scratch
-        above = scratch + self.constraints.n_nodes + 1
         length, parent = self.constraints.node_length, self.constraints.node_parent
-        reference = self.constraints.node_rows
-        hist = self.node.left_hist if side == 0 else self.node.right_hist
+        reference, pull, above = self.constraints.node_rows, self.pull, self.above
+        below = self.below + side * self.constraints.n_nodes
         rows = self.left_rows if side == 0 else self.node.rows - self.left_rows
         relief = self.relief + side * self.constraints.n_slots
         total: cython.double = 0.0
@@ -106,18 +139,16 @@ class HalfBalancer(Memory):
             relief[slot] = 0.0
         for at in range(self.constraints.n_constraints):
             row = cython.address(self.constraints.rows[at])
-            self.constraints._sum_up(row, hist, scratch)
             known = row.known_rows
             work: int64_t = 0
             common: int64_t = 0
-            above[row.end_node - 1] = 0
-            for node in range(row.end_node - 2, row.first_node - 1, -1):
-                edge = length[node]
-                excess = known * scratch[node] - rows * reference[node]
+            for node in range(row.first_node, row.end_node - 1):
+                excess = known * below[node] - rows * reference[node]
                 sign: int64_t = (excess > 0) - (excess < 0)
-                work += edge * llabs(excess)
-                common += edge * sign * reference[node]
-                above[node] = above[parent[node]] + edge * sign
+                edge = length[node] * sign
+                pull[node] = edge
+                work += edge * excess
+                common += edge * reference[node]
             per_row: cython.double = row.denominator / (
                 cython.cast(cython.double, row.numerator) * known * rows
             )
@@ -126,23 +157,30 @@ class HalfBalancer(Memory):
                 continue
             total += far
             self.each[side] += per_row * (common + work / cython.cast(cython.double, rows))
+            above[row.end_node - 1] = 0
+            for node in range(row.end_node - 2, row.first_node - 1, -1):
+                above[node] = above[parent[node]] + pull[node]
             leaf = self.constraints.leaf_node + row.first_value
             for value in range(row.n_values):
                 relief[row.first_slot + value] += per_row * known * above[leaf[value]]
         return total
 
-    def _expect(self, p, goes_left):
-        """How much the excess changes, to first order, where a cell changes sides."""
-        cell, slots = self.node.cells[p], self.table.n_fields
-        n_slots = self.constraints.n_slots
-        change: cython.double = self.each[0] - self.each[1]
-        for field in range(slots):
-            slot = self.table.slots[cell * slots + field]
-            change += self.relief[n_slots + slot] - self.relief[slot]
-        return change * self.node.cell_rows[p] * (1.0 if goes_left != 0 else -1.0)
-
     def _change_side(self, p, goes_left):
         """Sends a cell to the other half."""
         times: int64_t = -1 if goes_left[p] != 0 else 1
+        cell, fields = self.node.cells[p], self.table.n_fields
         goes_left[p] = -1 if goes_left[p] == 0 else 0
-        self.left_rows += add_cell(self.table, self.node.cells[p], times, self.node.left_hist)
+        self.left_rows += add_cell(self.table, cell, times, self.node.left_hist)
+        left, right = self.below, self.below + self.constraints.n_nodes
+        for at in range(self.constraints.n_constraints):
+            row = cython.address(self.constraints.rows[at])
+            for field in range(fields):
+                value = self.table.slots[cell * fields + field] - row.first_slot
+                if not 0 <= value < row.n_values:
+                    continue
+                rows = times * weight_of(self.table, cell, field)
+                node = self.constraints.leaf_node[row.first_value + value]
+                while node >= 0:
+                    left[node] += rows
+                    right[node] -= rows
+                    node = self.constraints.node_parent[node]

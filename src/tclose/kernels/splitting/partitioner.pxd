@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from tclose.kernels.base.memory cimport (
@@ -5,7 +6,8 @@ from tclose.kernels.base.memory cimport (
 )
 from tclose.kernels.base.random cimport RandomStream, draw, draw_unit
 from tclose.kernels.base.table cimport (
-    FAR_CODE, SET, CodedTable, add_cell, count_bits, pair_loss, range_loss, weight_of
+    FAR_CODE, SET, CodedTable, add_cell, count_bits, highest_bit, lowest_bit, pair_loss,
+    range_loss, weight_of
 )
 from tclose.kernels.splitting.balance cimport HalfBalancer
 from tclose.kernels.splitting.split cimport FREE, NodeWorkspace, codes_of, ranks_of
@@ -27,6 +29,7 @@ cdef enum:
     PARTS_HANDED = 1
     WALKED_PER_STEP = 2   # slots, or nodes of a constraint's tree, when halves are judged
 
+@cython.final
 cdef class Partitioner(Memory):
     cdef readonly NodeWorkspace node
     cdef readonly CodedTable table
@@ -47,6 +50,7 @@ cdef class Partitioner(Memory):
     cdef Longs stratum_weight, plain_weight  # in all, and what the plain split sends left
     cdef Longs left_weight  # what goes left
     cdef Ints bin_end          # by step
+    cdef Longs left_bits, right_bits  # by word of the node's codes: those that either half has
     cdef Doubles rank_distance  # by rank: to the seeds, in one column
 
     # the pool

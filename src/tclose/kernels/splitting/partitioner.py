@@ -39,6 +39,8 @@ class Partitioner(Memory):
         self.stratum_weight, self.plain_weight = self.longs(n_cells), self.longs(n_cells)
         self.left_weight = self.longs(n_cells)
         self.bin_end = self.ints(MAX_BINS + 1)
+        self.left_bits = self.longs(node.table.n_columns)
+        self.right_bits = self.longs(node.table.n_columns)
         self.balancer = HalfBalancer(node)
         self.rank_distance = self.doubles(node.table.widest_column + 2)
 
@@ -139,6 +141,7 @@ class Partitioner(Memory):
         for p in range(n_cells):
             self.weight[p] = weight_of(self.table, self.node.cells[p], 0)
             self.whole_weight += self.weight[p]
+        self.node.set_bits()
         turn = draw(self.stream, d)
         most = min(max(CELLS_TRIED // n_cells, 2), tries * min(1 + n_cells // 100, 10))
         trial: int64_t = -1 if plainly and self._split_plainly() else 0
@@ -337,18 +340,21 @@ class Partitioner(Memory):
 
     def _count_left(self):
         """The histogram of what goes left."""
-        cells, hist = self.node.cells, self.node.left_hist
+        cells, hist, goes_left = self.node.cells, self.node.left_hist, self.goes_left
+        slots, fields = self.table.slots, self.table.n_fields
         self.parts += PARTS_COUNTED
         self.node.support.clear(hist)
-        for p in range(self.node.n_cells):
-            if self.goes_left[p] != 0:
-                add_cell(self.table, cells[p], 1, hist)
+        for field in range(fields):
+            weight = self.table.weights + field * self.table.weight_stride
+            for p in range(self.node.n_cells):
+                hist[slots[cells[p] * fields + field]] += weight[cells[p]] & goes_left[p]
 
     def _order_strata(self):
         """Positions by stratum, and by key within; where what goes left of each stratum ends."""
         by_key, by_stratum, end = self.by_key, self.by_stratum, self.stratum_end
         stratum, weight, goes_left = self.stratum, self.weight, self.goes_left
-        clear(self.plain_weight, self.n_strata)
+        plain = self.plain_weight
+        clear(plain, self.n_strata)
         for g in range(self.n_strata):
             end[g] = self.stratum_start[g]
         for q in range(self.node.n_cells):
@@ -358,9 +364,8 @@ class Partitioner(Memory):
         for g in range(self.n_strata):
             end[g] = self.stratum_start[g]
         for p in range(self.node.n_cells):
-            if goes_left[p] != 0:
-                self.plain_weight[stratum[p]] += weight[p]
-                end[stratum[p]] += 1
+            plain[stratum[p]] += weight[p] & goes_left[p]
+            end[stratum[p]] -= goes_left[p]
         for g in range(self.n_strata):
             self.left_weight[g] = self.plain_weight[g]
 
@@ -392,13 +397,44 @@ class Partitioner(Memory):
             taken = left
 
     def _loss_of_halves(self):
-        """Loss per row of both halves; minima, maxima and bit sets without branches, for speed."""
+        """Loss per row of both halves, from the bits of codes that each has; of columns of too many
+        codes, minima and maxima. Without branches, for speed."""
         n_cells, goes_left = self.node.n_cells, self.goes_left
+        for word in range(self.node.n_words):
+            bits = self.node.bits + word * self.node.cell_stride
+            in_left: int64_t = 0
+            in_right: int64_t = 0
+            for p in range(n_cells):
+                bit = bits[p]
+                here = cython.cast(int64_t, goes_left[p])
+                in_left |= bit & here
+                in_right |= bit & ~here
+            self.left_bits[word], self.right_bits[word] = in_left, in_right
         left: cython.double = 0.0
         right: cython.double = 0.0
         for j in range(self.node.n_columns):
             rank, code = ranks_of(self.node, j), codes_of(self.node, j)
-            if self.table.columns[j].form != SET:
+            n_ranks = self.node.n_ranks[j]
+            is_set: cython.bint = self.table.columns[j].form == SET
+            if n_ranks == 1 or self.node.word_of[j] >= 0:
+                in_left = in_right = 1
+                if n_ranks > 1:
+                    mask = (cython.cast(int64_t, 1) << n_ranks) - 1
+                    word, first = self.node.word_of[j], self.node.first_bit[j]
+                    in_left = (self.left_bits[word] >> first) & mask
+                    in_right = (self.right_bits[word] >> first) & mask
+                if is_set:
+                    left += range_loss(self.table, j, 0, count_bits(in_left))
+                    right += range_loss(self.table, j, 0, count_bits(in_right))
+                else:
+                    low, high = lowest_bit(in_left), highest_bit(in_left)
+                    left += range_loss(self.table, j, code[low], code[high])
+                    low, high = lowest_bit(in_right), highest_bit(in_right)
+                    right += range_loss(self.table, j, code[low], code[high])
+            elif is_set:
+                left += range_loss(self.table, j, 0, self._count_codes(j, -1))
+                right += range_loss(self.table, j, 0, self._count_codes(j, 0))
+            else:
                 a: int32_t = FAR_CODE
                 b: int32_t = 0
                 c: int32_t = FAR_CODE
@@ -411,19 +447,6 @@ class Partitioner(Memory):
                     d = max(d, v & ~s)
                 left += range_loss(self.table, j, code[a], code[b])
                 right += range_loss(self.table, j, code[c], code[d])
-            elif self.node.n_ranks[j] <= 63:
-                left_bits: int64_t = 0
-                right_bits: int64_t = 0
-                for p in range(n_cells):
-                    bit = cython.cast(int64_t, 1) << rank[p]
-                    side = cython.cast(int64_t, goes_left[p])
-                    left_bits |= bit & side
-                    right_bits |= bit & ~side
-                left += range_loss(self.table, j, 0, count_bits(left_bits))
-                right += range_loss(self.table, j, 0, count_bits(right_bits))
-            else:
-                left += range_loss(self.table, j, 0, self._count_codes(j, -1))
-                right += range_loss(self.table, j, 0, self._count_codes(j, 0))
         return left, right
 
     def _count_codes(self, j, side):

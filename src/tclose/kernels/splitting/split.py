@@ -173,6 +173,7 @@ class NodeWorkspace(Memory):
         self.rank_codes()
         self.remember()
         if self.rule not in (MEDIAN, RELAXED):
+            self.set_bits()
             return self.best_split()
         j = self.next_widest(-1)
         while split.column < 0 and j >= 0 and self.n_ranks[j] > 1:
@@ -188,8 +189,8 @@ class NodeWorkspace(Memory):
         return split
 
     def best_split(self):
-        """The allowed cut that saves most; of columns that are wider than they may be first."""
-        self.set_bits()
+        """The allowed cut that saves most; of columns that are wider than they may be first.
+        `set_bits` comes before."""
         if self.loss >= FORBIDDEN:
             split = self.best_split_of(FORBIDDEN)
             if split.column >= 0:
