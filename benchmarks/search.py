@@ -78,7 +78,10 @@ def main() -> None:
         return
     if asked.against:
         with complete_rows(adult) as table:
-            cuts, searches = list_jobs(adult, table, asked.seconds)
+            cuts, searches = (
+                [job for job in jobs if any(word in job.name for word in asked.cases or [""])]
+                for jobs in list_jobs(adult, table, asked.seconds)
+            )
             compare_at_equal_time(searches, asked.against, range(1, asked.seeds + 1))
             compare(cuts, asked.against)
         return
