@@ -347,7 +347,7 @@ def test_there_is_no_plan_and_no_report(small_parts: None, tmp_path: Path) -> No
 
 
 def test_a_column_with_too_many_values_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("tclose.data.summary"), "VALUES", 20)
+    monkeypatch.setattr(importlib.import_module("tclose.data.source"), "VALUES", 20)
     with pytest.raises(TooManyCells, match="more than 20 "):
         tclose.audit(people(300), RULES, reading=Reading(max_cells=20))
 

@@ -22,7 +22,7 @@ from tclose.data.io.files import CsvText
 from tclose.data.source import Translation
 from tclose.errors import DataError
 
-Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
+Some = TypeVar("Some", pa.RecordBatch, pa.Table)
 AT_ONCE = 8 << 20
 ROWS_PER_PART = 250_000
 """Rows of a file of a shuffled release, about."""
@@ -231,7 +231,7 @@ def unpack(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             yield cast_rows(batch, schema)
 
 
-def cast_rows(rows: Rows, schema: pa.Schema) -> Rows:
+def cast_rows(rows: Some, schema: pa.Schema) -> Some:
     """The same rows with these types: moments in UTC, independent of the session's zone."""
     return rows.rename_columns(schema.names).cast(schema)
 
