@@ -251,3 +251,12 @@ def test_prefixes_of_values_of_different_length_are_told_with_the_release() -> N
     assert str(exact).count("values of 'dx' have different lengths") == 1
     even = tclose.anonymize(table.assign(dx=table["dx"].str[:3]), policy, method="mondrian")
     assert "different lengths" not in str(even)
+
+
+def test_an_audit_mentions_what_the_policy_leaves_unprotected() -> None:
+    """With k alone the verdict was that the promise holds, and not a word of the illness."""
+    (note,) = (n for n in tclose.audit(TABLE, rules("sensitive")).notes if "promised" in n)
+    assert note == "nothing is promised of 'ill', which is sensitive"
+    accepted = rules({"role": "sensitive", "accept": "on a public register"})
+    for policy in (rules(), accepted):
+        assert not any("nothing is promised" in n for n in tclose.audit(TABLE, policy).notes)

@@ -151,6 +151,22 @@ def test_a_step_that_was_repeated_is_shown_once_with_the_least_loss_that_it_reac
     ]  # fmt: skip
 
 
+def test_a_result_that_loses_more_than_its_steps_says_why() -> None:
+    """Where persons have several rows, steps only guide: classes are merged in the end."""
+    tried = (Trial("repairs", 0.4, 1), Trial("result", 0.5, 2), Trial("t = 0: one class", 1.0, 3))
+    outcome = Outcome(np.zeros(1, dtype=np.int64), 0.5, "hybrid", "finished", tried, True)
+    assert [trial.step for trial in choose_trials(outcome)] == [
+        "repairs", "result, after failing classes were merged",
+        "best step of another search, for t = 0",
+    ]  # fmt: skip
+
+
+def test_classes_without_sensitive_columns_are_not_said_to_depend_on_them() -> None:
+    table = pa.table({"q": list(range(40))})
+    release = tclose.anonymize(table, {"k": 4, "columns": {"q": "quasi"}}, effort=0.05)
+    assert "sensitive" not in shown(summarize_release(release))
+
+
 @pytest.mark.slow
 def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None:
     cells = {"q": list(range(60)), "s": [at * 7 % 5 for at in range(60)], "u": [0, 1, 2] * 20}

@@ -64,6 +64,7 @@ MOST_VALUES = 20
 """The number of values of a person's sensitive attribute that are shown."""
 FIRST = "hybrid"
 """The method that is tried first; others challenge its result."""
+ZERO, BEST_AT_ZERO = "t = 0", "best step of another search, for t = 0"
 PLACEMENTS = {
     "levels": "New rows were recoded to the plan's levels.",
     "cuts": "New rows were assigned to classes by the plan's cuts.",
@@ -297,12 +298,15 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
         steps.setdefault(name if named else "", []).append(trial)
     chosen = outcome.method if outcome.method in steps else ""
     *before, result = _fold_repeated(steps.pop(chosen))
-    if result.step == "result" and before and result.loss > min(each.loss for each in before):
-        result = replace(result, step="result, after failing classes were merged")
+    if result.step.endswith("result") and result.loss > min(
+        (each.loss for each in before), default=result.loss
+    ):
+        result = replace(result, step=f"{result.step}, after failing classes were merged")
     yield from [*before, result][-MOST_STEPS:]
     for name, trials in steps.items():
         best = min(trials, key=lambda trial: trial.loss)
-        yield replace(best, step=f"{name or FIRST}: its best step")
+        named = BEST_AT_ZERO if name == ZERO else f"{name or FIRST}: its best step"
+        yield replace(best, step=named)
 
 
 def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:

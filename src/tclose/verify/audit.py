@@ -336,6 +336,10 @@ def _conclude(
         requirements += judge_limits(bound, counts)
     requirements += judge_added(policy, source, counts)
     promised = any(verdict.required is not None for verdict in requirements)
+    if promised:
+        remarks += [
+            f"nothing is promised of {name!r}, which is sensitive" for name in policy.unprotected
+        ]
     return Audit(
         source=source.name,
         rows=counts.rows,
