@@ -119,3 +119,33 @@ def test_what_the_engine_has_no_word_for_is_written_from_the_rows(
     made = release(place, "keep")
     assert "DuckDB" not in str(pq.read_metadata(made.path).created_by)
     assert pq.read_table(made.path).column("note").combine_chunks().equals(column)
+
+
+@pytest.mark.parametrize("order", ["keep", "shuffle"])
+def test_texts_are_written_alike_whether_few_or_many_are_different(
+    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "in.parquet"
+    zips = [f"{row % 3}'{row % 7}{row % 5}" for row in range(3_000)]
+    pq.write_table(people(3_000).set_column(2, "zip", pa.array(zips)), place)
+    tables = []
+    for most in (0, 3, 2_000):  # no column is an enumeration, some are, all are
+        monkeypatch.setattr("tclose.data.engines.duckdb.release.MOST_MEMBERS", most)
+        tables.append(pq.read_table(release(place, order).path))
+    assert len(set(tables[0].column("zip").to_pylist())) > 1
+    assert any("'" in text for text in tables[0].column("zip").to_pylist())
+    for table in tables:
+        assert table.schema.equals(tables[0].schema)
+        assert repr(table.to_pylist()) == repr(tables[0].to_pylist())
+
+
+def test_a_dictionary_of_texts_holds_none_of_rows_that_were_left_out(tmp_path: Path) -> None:
+    place, far = tmp_path / "in.parquet", 987
+    table = people(300)
+    ages = pa.array([far, *table.column("age").to_pylist()[1:]], pa.int64())
+    pq.write_table(table.set_column(1, "age", ages), place)
+    made = release(place, "shuffle", method="hybrid", effort=0.1, suppression=0.05)
+    assert made.left_out > 0 and made.path is not None
+    texts = pq.read_table(made.path).column("age").to_pylist()
+    assert not any(str(far) in (text or "") for text in texts), "the search left out another row"
+    assert str(far).encode() not in Path(str(made.path)).read_bytes()
