@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.duckdb.source import DuckSource, collect_within_limit
 from tclose.data.engines.frames.source import FEW, SmallFrame
 from tclose.data.io.paths import Reading
 from tclose.data.opening import open_source
@@ -285,3 +285,20 @@ def test_a_few_rows_are_counted_as_the_engine_counts_them(data: st.DataObject) -
 )
 def test_all_else_is_counted_by_the_engine(table: Any) -> None:
     assert isinstance(open_source(table), DuckSource)
+
+
+@pytest.mark.parametrize("most", [100, 999, 1000])
+def test_values_that_are_far_too_many_are_not_grouped(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = open_source(pa.table({"a": [*range(1000), None, 3, 3]}), Reading(max_cells=most + 1))
+    grouped: list[int] = []
+
+    def group(*given: Any) -> Any:
+        grouped.append(most)
+        return collect_within_limit(*given)
+
+    monkeypatch.setattr("tclose.data.engines.duckdb.source.collect_within_limit", group)
+    found = many.group_within_limit(["a"])
+    assert (found is None) == (most < 1000)
+    assert bool(grouped) == (most > 100)

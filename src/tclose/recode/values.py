@@ -142,7 +142,9 @@ class LabelWriter:
                 members[pair // self.column.values].append(pair % self.column.values)
             return [self._write_set(inside) for inside in members]
         low, high = ends(codes, owner, classes, self.column.values)
-        return [self._write_span(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+        spans = list(zip(low.tolist(), high.tolist(), strict=True))
+        labels = {span: self._write_span(*span) for span in dict.fromkeys(spans)}
+        return [labels[span] for span in spans]
 
     def _write_span(self, low: int, high: int) -> str | None:
         if low >= self.known:

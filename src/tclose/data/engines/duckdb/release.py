@@ -107,14 +107,19 @@ def name_refusal() -> Iterator[None]:
 
 
 def shuffle(released: Relation) -> Relation:
-    """Released rows in the order of their hashes."""
+    """Released rows in the order of their hashes.
+
+    Of the second hash one half is enough, with which a row's key has fewer than 16 bytes: no two
+    rows of 10⁸ that differ have the same by a chance of 10⁻¹³.
+    """
     texts = []
     for name, kind in zip(released.columns, released.types, strict=True):
         text = f"CAST({quote_name(name)} AS VARCHAR)"
         if str(kind) == "TIMESTAMP WITH TIME ZONE":  # whatever the connection's zone is
             text = f"coalesce(CAST(epoch_us({quote_name(name)}) AS VARCHAR), {text})"
         texts.append(text)
-    return released.order(", ".join(write_hashes(texts)))
+    first, second = write_hashes(texts)
+    return released.order(f"{first}, CAST({second} >> 32 AS UINTEGER)")
 
 
 def join_lines(

@@ -44,6 +44,8 @@ from tclose.errors import DataError
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
+FAR_MORE = 3
+"""How many times as many values as are allowed an estimate must find: it errs by a few percent."""
 FILE, ROW = "__tclose_file__", "__tclose_row__"
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
 """What the engine asked for, had, and may have."""
@@ -106,6 +108,8 @@ class DuckSource(Source):
         return SCALAR.match(kind) is not None and not kind.endswith("]")
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
+        if len(columns) == 1 and self._has_far_more(columns[0]):
+            return None
         listed = ", ".join(map(quote_name, columns))
         tuples = self.relation.aggregate(f"{listed}, count(*) AS {quote_name(ROWS)}", listed)
         with self.explain_errors():
@@ -115,6 +119,13 @@ class DuckSource(Source):
                 with closing(tuples.to_arrow_reader(BATCH)) as reader:
                     found = collect_within_limit(reader, reader.schema, self.max_cells)
         return None if found is None else self._restore_zones(coarsen_times(found))
+
+    def _has_far_more(self, column: str) -> bool:
+        """Whether an estimate, in a fifth of the time of counting, shows that they are too many."""
+        if self.max_cells == NO_LIMIT:
+            return False
+        found = self.single_row(f"approx_count_distinct({quote_name(column)})")[0]
+        return bool(found > FAR_MORE * self.max_cells)
 
     def group_relation(self, columns: Sequence[str]) -> Relation:
         """The counted tuples as a relation; NaN is missing, −0 is 0."""
