@@ -351,7 +351,7 @@ def refuse_no_promise(policy: Policy) -> None:
         raise UsageError(
             f"nothing is promised of {name!r}, which is sensitive",
             where=f"columns.{name}",
-            hint="state t there (such as t = 0.2), or say in words why it is meant: "
+            hint="give it a t (such as t = 0.2), or say why it may be released without a promise: "
             'accept = "…", which the certificate repeats',
         )
 
