@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -245,3 +247,10 @@ def test_one_long_text_of_many_rows_does_not_fill_the_memory(
     monkeypatch.setattr(statistics, "DENSE", 1 << 20)
     with pytest.raises(tclose.DataError, match="unpacked"):
         list(statistics._open(path, None)[0]())
+
+
+def test_the_process_that_reads_imports_no_engine() -> None:
+    """It is started for every file, and would take twice as long to start."""
+    code = "import sys, tclose.data.engines.files.statistics; print('duckdb' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

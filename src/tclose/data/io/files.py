@@ -53,6 +53,16 @@ TELLABLE = (
     types.is_string_view,
 )  # fmt: skip
 """The types whose values have a text."""
+TYPES = {
+    frozenset({"bool"}): pa.bool_(), frozenset({"whole"}): pa.int64(),
+    frozenset({"large"}): pa.int64(), frozenset({"whole", "large"}): pa.int64(),
+    frozenset({"number"}): pa.float64(), frozenset({"whole", "number"}): pa.float64(),
+    frozenset({"day"}): pa.date32(), frozenset({"moment"}): pa.timestamp("us"),
+    frozenset({"day", "moment"}): pa.timestamp("us"), frozenset({"time"}): pa.time64("us"),
+    frozenset({"span"}): pa.duration("ms"), frozenset({"text"}): pa.string(),
+    frozenset(): pa.string(),
+}  # fmt: skip
+"""The type of a column, from the kinds of cells that it has; text in any other case."""
 BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
 
 

@@ -23,6 +23,7 @@ from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import Connection, file_hash
 from tclose.data.io.excel_writer import MOST_ROWS, needs_openpyxl
+from tclose.data.io.files import TYPES
 from tclose.data.io.paths import Files, refuse_ambiguous
 from tclose.data.io.scratch import Scratch
 from tclose.errors import DataError, TcloseError, nearest
@@ -44,16 +45,6 @@ ROW_NUMBER = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br\s*=\s*["\'](\d+)')
 MOST_BYTES, DENSE, RATIO = 4 << 30, 64 << 20, 200
 """What a workbook may unpack to; parts beyond `DENSE` bytes, to so many times what is stored."""
 CHUNK, OVERLAP = 1 << 20, 1 << 16
-TYPES = {
-    frozenset({"bool"}): pa.bool_(), frozenset({"whole"}): pa.int64(),
-    frozenset({"large"}): pa.int64(), frozenset({"whole", "large"}): pa.int64(),
-    frozenset({"number"}): pa.float64(), frozenset({"whole", "number"}): pa.float64(),
-    frozenset({"day"}): pa.date32(), frozenset({"moment"}): pa.timestamp("us"),
-    frozenset({"day", "moment"}): pa.timestamp("us"), frozenset({"time"}): pa.time64("us"),
-    frozenset({"span"}): pa.duration("ms"), frozenset({"text"}): pa.string(),
-    frozenset(): pa.string(),
-}  # fmt: skip
-"""The type of a column, from the kinds of cells that it has; text in any other case."""
 KINDS = {
     "bool": "true or false", "whole": "whole number", "large": "whole number",
     "huge": "whole number", "day": "date", "moment": "date and time", "span": "duration",

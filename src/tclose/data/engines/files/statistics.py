@@ -5,7 +5,8 @@ labels of their own is read as these labels, and remembers its codes: written to
 it has both. What the file declares to be missing is missing, and so is an empty text.
 
 The library that reads them may crash on a damaged file, and takes its process with it: so it runs
-in one of its own, `python -m tclose.data.engines.files.statistics PATH TARGET [ENCODING]`.
+in one of its own, `python -m tclose.data.engines.files.statistics PATH TARGET [ENCODING]`, which
+imports no engine.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.files.excel import TYPES
-from tclose.data.engines.files.source import open_dataset
-from tclose.data.io.counting import Connection, file_hash
+from tclose.data.io.files import TYPES
 from tclose.data.io.packed import DENSE, RATIO
 from tclose.data.io.paths import Files, refuse_ambiguous, suffix_of
 from tclose.data.io.scratch import Scratch
 from tclose.data.io.statistics_writer import CODES, EXACT, LABEL, needs_pyreadstat
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    from tclose.data.engines.duckdb.source import DuckSource
+    from tclose.data.io.counting import Connection
 
 ROWS, BYTES = 65_536, 128 << 20
 """How many rows are read at once at most, and about how much memory they may take."""
@@ -50,6 +52,9 @@ Chunk = dict[str, list[Any]]
 
 def open_statistics(files: Files, encoding: str | None, connection: Connection) -> DuckSource:
     """The table in a Stata or SPSS file."""
+    from tclose.data.engines.files.source import open_dataset
+    from tclose.data.io.counting import file_hash
+
     path, scratch = files.paths[0], Scratch()
     if find_spec("pyreadstat") is None:
         raise needs_pyreadstat(path)
