@@ -507,3 +507,15 @@ def test_patterns_name_their_files_in_order(tmp_path: Path) -> None:
     found = find_files(tmp_path / "2024-*.csv")
     assert [path.name for path in found.paths] == ["2024-01.csv", "2024-02.csv"]
     assert [path.name for path in find_files(tmp_path / "_*.csv").paths] == ["_2024-03.csv"]
+
+
+def test_lines_above_the_header_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "Export Ward North 2024\n\nage;zip;ill\n30;01067;flu\n31;01069;asthma\n", encoding="utf-8"
+    )
+    with pytest.raises(TcloseError, match="delete titles above the header"):
+        _ = open_source(path).n_rows
+    path.write_text("sep=;\nage;ill\n30;flu\n31;flu\n", encoding="utf-8")
+    with pytest.raises(TcloseError, match="delete the first line, which only names the delimiter"):
+        open_source(path)

@@ -162,6 +162,7 @@ def _profile(
         declared = values.types[look.name]
         kind = _kind(declared, counts, formats, is_code=is_code)
         has_span = kind == "number" and low is not None
+        others = known - counts["numbers"]
         if kind == "text" and decimals:
             kind = "number"
         needs_format = kind == "date" and counts["iso_dates"] < known
@@ -177,6 +178,7 @@ def _profile(
             is_whole=counts["whole"] == known,
             is_finite=counts["numbers"] == known or declared not in ("FLOAT", "DOUBLE"),
             unread=known - max(forms) if look.unread and formats and needs_format else 0,
+            no_numbers=others if kind == "text" and others <= (1 - MOSTLY) * known else 0,
             folded=look.folded if kind == "text" else 0,
         )
     return found

@@ -162,6 +162,11 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
         *_unread_line(profile, answers),
         *_decimal_line(profile, answers.get((profile.name, "decimal"), "")),
     ]
+    if profile.no_numbers:
+        lines += [
+            f"# DOUBTFUL: {describe_no_numbers(profile)}: correct these, or add their texts",
+            '# to nulls = ["…"]; the column is a text until then, and has no intervals',
+        ]
     if profile.folded:
         case = ', case = "lower"' if profile.folds_case else ""
         spellings = f"{profile.distinct:,} spellings become {profile.folded:,}"
@@ -246,6 +251,12 @@ def describe_unread(profile: Profile) -> str:
     rows = "1 row has" if profile.unread == 1 else f"{profile.unread:,} rows have"
     is_one = len(profile.date_formats[0]) == 1
     return f"{rows} no date in {'this form' if is_one else 'these forms'}"
+
+
+def describe_no_numbers(profile: Profile) -> str:
+    """Says how many rows have another text where nearly all have a number."""
+    rows = "1 row has" if profile.no_numbers == 1 else f"{profile.no_numbers:,} rows have"
+    return f"{rows} no number, and all others do"
 
 
 def _unread_line(profile: Profile, answers: Answers) -> list[str]:

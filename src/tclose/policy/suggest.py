@@ -99,6 +99,8 @@ class Profile:
     """Whether all of its numbers are finite."""
     unread: int = 0
     """The number of rows whose value is not a date in these formats."""
+    no_numbers: int = 0
+    """The number of rows of a text that hold no number, if nearly all hold one."""
     folded: int = 0
     """The number of values in the first rows without spaces around and case, if that is smaller."""
     folds_case: bool = True

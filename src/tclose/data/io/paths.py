@@ -460,7 +460,10 @@ def refuse_ambiguous(names: list[str], where: str) -> None:
     """
     if "" in names:
         what = f"column {names.index('') + 1} has no name"
-        raise DataError(what, where=where, hint="name every column in the header")
+        hint = "name every column in the header"
+        if names[0].lower().startswith("sep="):
+            hint = "delete the first line, which only names the delimiter"
+        raise DataError(what, where=where, hint=hint)
     for at, name in enumerate(names, 1):
         if "\0" in name:
             what = f"the name of column {at} holds a null character"

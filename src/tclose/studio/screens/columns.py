@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tclose.errors import UsageError
 from tclose.policy.cleaning import Cleaning
 from tclose.policy.columns import ROLES
-from tclose.policy.draft import describe_unread
+from tclose.policy.draft import describe_no_numbers, describe_unread
 from tclose.policy.load import build_part
 from tclose.policy.suggest import Profile, suggest
 from tclose.studio.charts import draw_spark
@@ -111,6 +111,8 @@ def describe_reading(column: Raw, profile: Profile) -> str:
         said.append(f"dates are written as {' or '.join(map(str, forms))}")
     if column.get("unreadable") and profile.unread:
         said.append(f"{describe_unread(profile)}: they count as missing")
+    if profile.no_numbers:
+        said.append(f"{describe_no_numbers(profile)}: the column is a text until they are missing")
     if column.get("age_on"):
         said.append(f"dates of birth become ages on {column['age_on']}")
     if clean := column.get("clean"):

@@ -277,7 +277,10 @@ def _explain(error: duckdb.Error, name: str, lines_before: int, *, several: bool
     where = f"{name}, line {int(line[1]) + lines_before}" if line else name
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         what = f"{fields[2]} fields where the header has {fields[1]}"
-        return DataError(what, where=where, hint="correct that row, or give --delimiter")
+        hint = "correct that row, or give --delimiter"
+        if fields[1] == "1":
+            hint = "delete titles above the header, or give --delimiter"
+        return DataError(what, where=where, hint=hint)
     for sign, what, hint in COMPLAINTS:
         if re.search(sign, message):
             return DataError(what, where=where, hint=hint)
