@@ -140,3 +140,18 @@ def test_help_is_the_same_where_python_drops_docstrings() -> None:
         for how in ((), ("-OO",))
     )
     assert b"--fail-under" in plain and without == plain
+
+
+@pytest.mark.parametrize("verb", ["audit", "anonymize"])
+def test_an_address_of_a_database_is_taken_as_one(tmp_path: Path, verb: str) -> None:
+    """Some versions of typer made a path of everything that was to be one."""
+    (tmp_path / "t.csv").write_text("age,ill\n1,a\n1,a\n")
+    (tmp_path / "p.toml").write_text('k = 1\n[columns]\nage = "quasi"\nill = "insensitive"\n')
+    nowhere, policy = "postgresql://127.0.0.1:1/clinic#patients", str(tmp_path / "p.toml")
+    words = {
+        "audit": ["audit", nowhere, "-p", policy],
+        "anonymize": ["anonymize", str(tmp_path / "t.csv"), "-p", policy, "-o", nowhere],
+    }
+    done = started(*words[verb], "--json" if verb == "audit" else "--method=mondrian")
+    assert done.returncode == 2, done.stderr
+    assert "no server answers there" in done.stderr

@@ -27,7 +27,8 @@ from tclose.small_files import read_small_file
 if TYPE_CHECKING:
     Place = Path | Address
 else:
-    Place = Annotated[Path, "place"]  # typer knows no unions: `place` says what it is
+    # Typer knows no unions, and makes a Path of whatever is to be one: `place` says what it is.
+    Place = Annotated[str, "place"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
