@@ -96,6 +96,19 @@ def test_errors_are_missing_and_said_to_be(tmp_path: Path) -> None:
     assert source.group(["x"]).num_rows == 2 and "2 cells hold errors" in source.notes[0]
 
 
+def test_a_title_above_the_header_is_named_as_what_may_be_wrong(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ["Residents of the home"], [], ["age", "ill"], [1, "a"])
+    with pytest.raises(DataError) as error:
+        open_source(path)
+    assert "delete the rows above the header" in error.value.hint
+    made = openpyxl.load_workbook(path)
+    made.active.merge_cells("A1:B1")
+    made.save(path)
+    with pytest.raises(DataError, match="A1:B1 are merged") as error:
+        open_source(path)
+    assert "delete titles above the header" in error.value.hint
+
+
 def test_blank_rows_between_others_are_no_people(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", [], ["age", "ill"], [1, "a"], [], [2, "b"], [None, None])
     source = open_source(path)

@@ -758,7 +758,7 @@ def test_rows_without_any_value_are_mentioned_in_a_draft(tmp_path: Path) -> None
 def test_a_total_below_a_column_of_numbers_is_noticed(tmp_path: Path) -> None:
     """One text makes a column of ages a text, and its classes sets in place of intervals."""
     path = tmp_path / "t.csv"
-    path.write_text("age;ill\n" + "30;flu\n41;ulcer\n" * 20 + "Sum;\n", encoding="utf-8")
+    path.write_text("age;illness\n" + "30;flu\n41;ulcer\n" * 20 + "Sum;\n", encoding="utf-8")
     profiles = profile_columns(open_source(path))
     text = draft("t.csv", profiles)
     assert "# DOUBTFUL: 1 row has no number, and all others do" in text and "Sum" not in text

@@ -20,8 +20,10 @@ from tclose.report.summaries import (
     summarize_audit,
     summarize_release,
     summarize_utility,
+    weigh_certificate,
 )
 from tclose.search import Outcome, Trial
+from tclose.verify.recheck import Check
 
 
 def shown(parts: list[Part], width: int = 140) -> str:
@@ -223,3 +225,15 @@ def test_printed_results_count_one_in_the_singular() -> None:
     forbidden = {"columns": {"zip": {"role": "quasi", "missing": "forbid"}, "ill": "insensitive"}}
     with pytest.raises(tclose.PolicyError, match="1 row has no value, which is forbidden"):
         tclose.audit(pa.table({"zip": ["1", None], "ill": ["a", "b"]}), forbidden)
+
+
+def test_a_certificate_is_weighed_before_its_lines_are_listed() -> None:
+    """A table of thirty lines, each confirmed or not, had no sentence above it."""
+    right, stated = Check("rows", "9", "9", True), Check("seed", "1", "stated", None)
+    assert weigh_certificate(()) == []
+    (words,) = weigh_certificate((right, right, stated))
+    assert words.tone == "good" and words.text.startswith(
+        "The certificate agrees with the files: 2 lines are confirmed by the count, 1 cannot"
+    )
+    (words,) = weigh_certificate((right, Check("rows", "9", "8", False)))
+    assert words.tone == "bad" and "1 of 2 lines is refuted" in words.text
