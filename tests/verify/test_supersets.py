@@ -367,7 +367,7 @@ def make_by_age() -> pa.Table:
 class Forgetful:
     """A method that forgets the supersets of its classes, so that nothing can be proved."""
 
-    name, improves, takes_objective = "nt-mondrian", False, False
+    name, improves, takes_objective, divides = "nt-mondrian", False, False, False
 
     def run(self, problem: Any, budget: Any) -> Any:
         return replace(tclose.search.method_named(self.name).run(problem, budget), supersets=None)
